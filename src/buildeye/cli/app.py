@@ -1,0 +1,34 @@
+"""The commands and their order in the help."""
+
+import typer
+
+from buildeye import __version__
+from buildeye.cli import explain, rules
+
+app = typer.Typer(
+    name="build-eye",
+    help="Why did the build fail, whose problem is it, and is what we deployed healthy?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    epilog="Exit codes: 0 done, 1 the thing asked about is bad, 2 wrong use or configuration, 3 an outside system failed.",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"build-eye {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    del version
+
+
+app.command("explain")(explain.explain)
+app.add_typer(rules.app, name="rules")

@@ -1,0 +1,63 @@
+"""`build-eye explain`: why did the job of this log fail?"""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from buildeye.model import Job
+
+
+def explain(
+    logs: list[str] = typer.Argument(..., metavar="LOG...", help="Log files (plain, .gz, .zst, GitHub's .zip); - is standard input."),
+    baseline: Path | None = typer.Option(None, help="A passing log of the same job, to compare with."),
+    job: Path | None = typer.Option(None, help="The job as GitHub's REST API returns it (JSON)."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object a log, one a line (docs/diagnosis.md)."),
+    knowledge: list[Path] = typer.Option([], "--knowledge", help="A folder of your own rule packs (*.toml)."),
+) -> None:
+    """Say why a job failed, from its log alone.
+
+    \b
+    Examples:
+      build-eye explain job.log
+      build-eye explain --baseline green.log red.log
+      gh run view --log-failed 123 | build-eye explain -
+      build-eye explain --json logs_123.zip
+    """
+    from buildeye.cli.face import show_diagnosis
+    from buildeye.logs.baseline import line_set
+    from buildeye.logs.diagnose import diagnose
+    from buildeye.logs.ruleset import load_ruleset
+    from buildeye.logs.source import open_logs
+
+    rules = load_ruleset(knowledge)
+    facts = _read_job(job) if job else None
+    known = None
+    if baseline:
+        known = {h for log in open_logs(str(baseline), stdin=sys.stdin.buffer) for h in line_set(log)}
+    failed = False
+    for name in logs:
+        for log in open_logs(name, stdin=sys.stdin.buffer):
+            with log:
+                diagnosis = diagnose(log, rules, baseline=known, job=facts)
+                failed = failed or diagnosis.cause not in ("none",)
+                if as_json:
+                    typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=False))
+                else:
+                    typer.echo(show_diagnosis(diagnosis, color=sys.stdout.isatty()))
+
+
+def _read_job(path: Path) -> "Job":
+    from buildeye.github.convert import job_from_json
+    from buildeye.model import OutsideError, UsageError
+
+    try:
+        return job_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as e:
+        raise UsageError(f"{path}: cannot be read ({e.strerror}); --job takes the job as GitHub's REST API returns it") from e
+    except (ValueError, OutsideError) as e:
+        raise UsageError(f"{path}: not a job as GitHub's REST API returns it ({e})") from e
+

@@ -1,0 +1,330 @@
+"""Every setting with its default, its unit, what it means and what it may be: the one place to look them up.
+
+The sentence after a wrong value ("a number of hours, 1 to 168") is `allowed` of the field, so message, limit and
+documentation cannot drift apart. Nothing here reads files or the environment; `loading` does.
+"""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    field_serializer,
+    model_validator,
+)
+
+from buildeye.config.secrets import masked
+
+
+def setting(default: Any, allowed: str, meaning: str, **limits: Any) -> Any:
+    """A field: its default, what it may be (told after a wrong value), what it means, and pydantic limits."""
+    return Field(default, description=meaning, json_schema_extra={"allowed": allowed}, validate_default=False, **limits)
+
+
+def counted(default: float, unit: str, least: int, most: int, meaning: str) -> Any:
+    """A field for a number of `unit`, from `least` to `most`, both allowed."""
+    return setting(default, f"a number of {unit}, {least} to {most}", meaning, ge=least, le=most)
+
+
+def section(model: type[BaseModel], meaning: str, allowed: str = "a section with keys of its own") -> Any:
+    """A field that holds a section; its keys have defaults of their own."""
+    return Field(default_factory=model, description=meaning, json_schema_extra={"allowed": allowed})
+
+
+def _not_truth(value: Any) -> Any:
+    """Refuse `yes` where a number is meant; pydantic would take it for 1."""
+    if isinstance(value, bool):
+        raise ValueError("a number is meant")
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """A text as a list: parts between commas, as environment variables need it."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def _lower(value: Any) -> Any:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _web_address(value: str) -> str:
+    """An http(s) address without credentials; empty stays empty."""
+    if not value:
+        return value
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
+        raise ValueError("not a plain http address")
+    return value.rstrip("/")
+
+
+def _git_address(value: str) -> str:
+    """An address git can push to, without a password or token: http(s), ssh, scp form, or a folder."""
+    parts = urlsplit(value)
+    if parts.password or (parts.scheme in {"http", "https"} and (parts.username or not parts.hostname)):
+        raise ValueError("credentials in an address")
+    return value
+
+
+def names_in_address(url: str) -> dict[str, str]:
+    """Owner and repo named by the address of a repository on a host; nothing when it has another form."""
+    found = re.fullmatch(r"(?:(?:https?|ssh)://[^/]+/|[^/@]+@[^/:]+:)([^/]+)/([^/]+?)(?:\.git)?/?", url)
+    return {"owner": found[1], "repo": found[2]} if found else {}
+
+
+def _known_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, OSError) as error:  # ZoneInfo raises all three for names it does not know
+        raise ValueError("unknown time zone") from error
+    return value
+
+
+Count = Annotated[int, BeforeValidator(_not_truth)]
+Number = Annotated[float, BeforeValidator(_not_truth)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Folders = Annotated[tuple[Path, ...], BeforeValidator(_listed)]
+Address = Annotated[str, AfterValidator(_web_address)]
+Zone = Annotated[str, AfterValidator(_known_zone)]
+GITHUB_NAME = r"^[A-Za-z0-9._-]+$"
+
+
+class Section(BaseModel):
+    """What all sections share: frozen, and unknown keys are refused (the loader warns of them before)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Repository(Section):
+    """A GitHub repository; `url` is taken apart when owner and repo are not given."""
+
+    owner: str = setting(
+        "", 'a GitHub user or organisation, such as "vllm-project"', "who owns the repository", pattern=GITHUB_NAME
+    )
+    repo: str = setting(
+        "", 'the name of a repository without its owner, such as "vllm-ascend"', "its name", pattern=GITHUB_NAME
+    )
+    url: Address = setting("", "an http(s) address without user name, password or token in it", "its address")
+    branch: str = setting(
+        "main", "the name of a branch, in quotes if it looks like a number", "its main branch", min_length=1
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_from_url(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("url"), str):
+            return given
+        return names_in_address(given["url"]) | given
+
+    @property
+    def full_name(self) -> str:
+        """`owner/repo`; empty when one of them is not set."""
+        return f"{self.owner}/{self.repo}" if self.owner and self.repo else ""
+
+
+class TargetRepository(Repository):
+    """The repository whose CI is watched."""
+
+    owner: str = setting(
+        "vllm-project",
+        'a GitHub user or organisation, such as "vllm-project"',
+        "who owns the watched repository",
+        pattern=GITHUB_NAME,
+    )
+    repo: str = setting(
+        "vllm-ascend",
+        'the name of a repository without its owner, such as "vllm-ascend"',
+        "its name",
+        pattern=GITHUB_NAME,
+    )
+    monitored_workflows: Names = setting((), "a list of workflow file names", "more files, as below")
+
+
+class ArchiveRepository(Repository):
+    """The git repository that reports are archived in."""
+
+    url: Annotated[str, AfterValidator(_git_address)] = setting(
+        "", "an address git can push to, without password or token in it (ARCHIVE_TOKEN is used)", "its address"
+    )
+
+
+class Monitoring(Section):
+    """How often and how far back a pass looks."""
+
+    polling_interval_hours: Count = counted(6, "hours", 1, 168, "hours between two passes")
+    lookback_hours: Count = counted(24, "hours", 1, 2160, "hours a pass looks back")
+    max_runs: Count = counted(2000, "runs", 1, 100000, "runs one pass reads at most")
+
+
+class Api(Section):
+    """How GitHub's REST interface is spoken to."""
+
+    base_url: Address = setting(
+        "https://api.github.com",
+        "an http(s) address without user name, password or token in it",
+        "GitHub's address; https://HOST/api/v3 for GitHub Enterprise",
+        min_length=1,
+    )
+    timeout_seconds: Number = counted(30.0, "seconds", 1, 600, "seconds one answer may take")
+    max_retries: Count = counted(4, "retries", 0, 10, "retries after a failed answer")
+    per_page: Count = counted(100, "entries", 1, 100, "entries asked for in one answer")
+    concurrency: Count = counted(8, "requests", 1, 32, "requests under way at once")
+    rate_limit_wait_seconds: Count = counted(900, "seconds", 0, 3600, "seconds to wait at most for a rate limit to end")
+
+
+class Thresholds(Section):
+    """The least probability for each word of confidence; below `low` the answer is unknown."""
+
+    high: Number = setting(0.9, "a probability, 0 to 1", "from here on: high", ge=0, le=1)
+    medium: Number = setting(0.7, "a probability, 0 to 1", "from here on: medium", ge=0, le=1)
+    low: Number = setting(0.5, "a probability, 0 to 1", "from here on: low; below: unknown", ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _descend(self) -> Self:
+        if not self.high >= self.medium >= self.low:
+            raise ValueError("thresholds do not descend")
+        return self
+
+
+class Classification(Section):
+    """How failures are judged."""
+
+    confidence_thresholds: Thresholds = section(
+        Thresholds, "least probability for each word of confidence", "high, medium and low, each at most the one before"
+    )
+    known_flaky_window_days: Count = counted(21, "days", 1, 365, "days a failure's history counts")
+    related_hours_before: Count = counted(
+        12, "hours", 0, 168, "hours before a failure in which others count as related"
+    )
+    related_hours_after: Count = counted(3, "hours", 0, 168, "hours after a failure in which others count as related")
+
+
+class Language(StrEnum):
+    """The language of reports."""
+
+    ENGLISH = "en"
+    CHINESE = "zh"
+
+
+class Report(Section):
+    """What reports look like and where they go."""
+
+    language: Annotated[Language, BeforeValidator(_lower)] = setting(
+        Language.ENGLISH, "en or zh", "language of reports"
+    )
+    output_dir: Path = setting(Path("reports"), "a folder", "where reports are written")
+    max_log_lines: Count = counted(50, "lines", 1, 50, "log lines shown in a report at most")
+    timezone: Zone = setting(
+        "UTC", 'a time zone such as "UTC" or "Asia/Shanghai"', "time zone of times and report days"
+    )
+
+
+class PipelineType(Section):
+    """Which runs are of one type: by name patterns first, by event second."""
+
+    names: Names = setting(
+        (), "a list of patterns such as Nightly-*", "workflow or file names, * and ? as in a shell, capitals alike"
+    )
+    events: Names = setting((), "a list of event names such as schedule", "events that start such runs")
+
+
+def _kind(meaning: str, names: tuple[str, ...] = (), events: tuple[str, ...] = ()) -> Any:
+    return setting(PipelineType(names=names, events=events), "a section with names and events", meaning)
+
+
+class PipelineTypes(Section):
+    """The four types; `pipelines.pipeline_type` says how a run gets its one. A key not given keeps its default."""
+
+    weekly: PipelineType = _kind("weekly runs", names=("*weekly*",))
+    nightly: PipelineType = _kind("nightly runs", names=("Nightly-*", "*nightly*"))
+    pr: PipelineType = _kind("runs of pull requests", events=("pull_request", "pull_request_target", "merge_group"))
+    other: PipelineType = _kind("runs that are none of these")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_defaults(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        defaults = {name: info.default.model_dump() for name, info in cls.model_fields.items()}
+        return {
+            name: defaults.get(name, {}) | value if isinstance(value, dict) else value for name, value in given.items()
+        }
+
+
+class LogLevel(StrEnum):
+    """How much the program tells of its own work."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """Plain lines for people, JSON lines for collectors."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class Logging(Section):
+    """The program's own log, not the logs of CI."""
+
+    level: Annotated[LogLevel, BeforeValidator(_lower)] = setting(
+        LogLevel.INFO, "debug, info, warning or error", "least level that is logged"
+    )
+    format: Annotated[LogFormat, BeforeValidator(_lower)] = setting(LogFormat.TEXT, "text or json", "form of the lines")
+    file: Path | None = setting(None, "a file", "where lines go; standard error when not set")
+
+
+class Storage(Section):
+    """Where facts are kept, and for how long."""
+
+    warehouse_dsn: str = setting(
+        "chdb://.build-eye/warehouse",
+        "chdb://FOLDER, or http(s)://HOST:PORT/DATABASE of a ClickHouse server",
+        "the warehouse: a folder in process, or a server",
+        pattern=r"^(chdb|https?|clickhouses?)://",
+        repr=False,
+    )
+    data_dir: Path = setting(Path(".build-eye"), "a folder", "logs, caches and state")
+    knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs of your own")
+    retention_days: Count = counted(365, "days", 1, 3650, "days facts and logs are kept")
+
+    @field_serializer("warehouse_dsn")
+    def _without_password(self, value: str) -> str:
+        return masked(value)
+
+
+class Settings(Section):
+    """All settings of one process. Paths are relative to the working directory; tokens show as asterisks only."""
+
+    target_repository: TargetRepository = section(TargetRepository, "the repository whose CI is watched")
+    monitored_workflows: Names = setting((), "a list of workflow file names", "workflow files watched; none named: all")
+    archive_repository: ArchiveRepository = section(
+        ArchiveRepository, "the repository reports are archived in; none: not archived"
+    )
+    monitoring: Monitoring = section(Monitoring, "how often and how far back a pass looks")
+    api: Api = section(Api, "how GitHub is spoken to")
+    classification: Classification = section(Classification, "how failures are judged")
+    report: Report = section(Report, "what reports look like and where they go")
+    pipeline_types: PipelineTypes = section(PipelineTypes, "which runs are nightly, weekly or of a pull request")
+    logging: Logging = section(Logging, "the program's own log")
+    storage: Storage = section(Storage, "where facts are kept, and for how long")
+    github_token: SecretStr | None = Field(default=None, description="from GITHUB_TOKEN; never from a file")
+    archive_token: SecretStr | None = Field(default=None, description="from ARCHIVE_TOKEN; never from a file")
+
+    @property
+    def workflows(self) -> tuple[str, ...]:
+        """Watched workflow files from both places, each once, in order; empty means all."""
+        return tuple(dict.fromkeys(self.monitored_workflows + self.target_repository.monitored_workflows))

@@ -1,0 +1,9 @@
+"""Where CI facts come from: GitHub's REST interface, read politely and turned into the words of `buildeye.model`.
+
+Importing this package loads httpx2 and hishel; commands that do not ask GitHub import it lazily.
+"""
+
+from buildeye.github.client import GitHub
+from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
+
+__all__ = ["Commit", "Comparison", "GitHub", "JobsOfRun", "LogDownload", "LogState", "RateLimit", "Stats"]

@@ -1,0 +1,161 @@
+"""What lies between the client and the network: token, counting, proxies, and the store of answers seen before.
+
+The token is added below the cache, so it never reaches the disk, and only for the API's own origin, so a redirect to
+another host never carries it.
+"""
+
+import hashlib
+import sqlite3
+import threading
+import urllib.request
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx2
+from hishel import CacheOptions, SqliteStorage
+from hishel.httpx2 import CacheTransport
+
+from buildeye.github.facts import Stats
+from buildeye.model import OutsideError
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+CACHE_BYTES = 512 * 1024**2
+CACHE_IDLE_SECONDS = 30 * 86_400.0
+
+Origin = tuple[str, str, int | None]
+
+
+def origin_of(url: httpx2.URL) -> Origin:
+    """Scheme, host and port: what decides whether the token may go along."""
+    return url.scheme, url.host, url.port
+
+
+class ApiTransport(httpx2.BaseTransport):
+    """Adds the token for the API's origin only, and counts what goes there and what is left of the rate limit."""
+
+    def __init__(self, inner: httpx2.BaseTransport, base_url: httpx2.URL, token: str | None) -> None:
+        self._inner = inner
+        self._origin = origin_of(base_url)
+        self._token = token
+        self._lock = threading.Lock()
+        self._stats = Stats()
+
+    @property
+    def stats(self) -> Stats:
+        """What has been counted so far."""
+        return self._stats
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request."""
+        if origin_of(request.url) != self._origin:
+            return self._inner.handle_request(request)
+        headers = request.headers.copy()
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        response = self._inner.handle_request(
+            httpx2.Request(
+                request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
+            )
+        )
+        self._count(response)
+        return response
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._inner.close()
+
+    def _count(self, response: httpx2.Response) -> None:
+        remaining = response.headers.get("x-ratelimit-remaining", "")
+        reset = response.headers.get("x-ratelimit-reset", "")
+        with self._lock:
+            before = self._stats
+            self._stats = Stats(
+                requests=before.requests + 1,
+                not_modified=before.not_modified + (response.status_code == 304),
+                remaining=int(remaining) if remaining.isdecimal() else before.remaining,
+                reset_at=moment_of(reset) or before.reset_at,
+            )
+
+
+class ProxyTransport(httpx2.BaseTransport):
+    """Goes through the proxy that the environment names for an address (HTTPS_PROXY, NO_PROXY), else straight."""
+
+    def __init__(self, proxies: dict[str, str], bypass: Callable[[str], bool]) -> None:
+        self._proxies = proxies
+        self._bypass = bypass
+        self._lock = threading.Lock()
+        self._transports: dict[str, httpx2.HTTPTransport] = {}
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send one request."""
+        return self._transport(self._proxy_for(request.url)).handle_request(request)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for transport in self._transports.values():
+            transport.close()
+
+    def _proxy_for(self, url: httpx2.URL) -> str:
+        if url.host in LOOPBACK or self._bypass(url.host):
+            return ""
+        proxy = self._proxies.get(url.scheme) or self._proxies.get("all", "")
+        return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+    def _transport(self, proxy: str) -> httpx2.HTTPTransport:
+        with self._lock:
+            if proxy not in self._transports:
+                self._transports[proxy] = httpx2.HTTPTransport(proxy=proxy or None)
+            return self._transports[proxy]
+
+
+def environment_transport() -> httpx2.BaseTransport:
+    """The way to the network that the process's environment asks for."""
+    return ProxyTransport(urllib.request.getproxies(), lambda host: bool(urllib.request.proxy_bypass(host)))
+
+
+def cached(inner: httpx2.BaseTransport, folder: Path) -> httpx2.BaseTransport:
+    """`inner` behind a store of answers, each checked with GitHub (304) before it is used again.
+
+    A damaged store is begun anew. OutsideError: the folder cannot be written.
+    """
+    file = folder / "github-answers.sqlite"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not _sound(file):
+            file.unlink()
+    except OSError as error:
+        raise OutsideError(
+            f"the cache folder {folder} cannot be written: {error.strerror}; mend storage.data_dir"
+        ) from error
+    storage = SqliteStorage(database_path=file, default_tti=CACHE_IDLE_SECONDS, max_size=CACHE_BYTES)
+    return CacheTransport(inner, storage=storage, rfc=CacheOptions(shared=False))
+
+
+def cache_key(token: str | None, url: httpx2.URL) -> str:
+    """The place of an answer in the store: another token sees other things, so it has places of its own."""
+    return hashlib.sha256(f"{token or ''}\n{url}".encode()).hexdigest()
+
+
+def moment_of(epoch_seconds: str) -> datetime | None:
+    """The time a rate-limit header names; None when it names none."""
+    try:
+        return datetime.fromtimestamp(int(epoch_seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _sound(file: Path) -> bool:
+    if not file.exists():
+        return True
+    try:
+        connection = sqlite3.connect(file)
+        try:
+            connection.execute("PRAGMA schema_version").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        raise OutsideError(f"the cache {file} cannot be opened: {error}; mend storage.data_dir") from error
+    except sqlite3.DatabaseError:
+        return False
+    return True

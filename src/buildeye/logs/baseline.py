@@ -1,0 +1,81 @@
+"""What is new in a failing log: its lines without what varies, compared with a passing log of the same job.
+
+Method: masked set difference, as LogJuicer and CiDiff compare lines; blocks of new lines are then weighed by error words,
+position and rarity.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass
+
+from buildeye.logs.engine import Log
+from buildeye.logs.text import clean
+
+_VARIES = re.compile(
+    r"(?i)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\b[0-9a-f]{7,64}\b"
+    r"|\b0x[0-9a-f]+\b"
+    r"|/tmp/[\w./-]+"
+    r"|\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b"
+    r"|\d+(?:[.,:]\d+)*\s?(?:ns|us|ms|s|m|h|sec|min|secs|mins|seconds|minutes|[kmgt]i?b(?:/s|ps)?|bytes)?\b"
+)
+
+
+def mask(line: str) -> str:
+    """A cleaned line without what differs between two runs of the same job: times, sizes, hashes, ids, numbers."""
+    return " ".join(_VARIES.sub("#", line).split())
+
+
+def line_hash(line: str) -> int:
+    """64 bits that are equal for lines which differ only in what varies."""
+    return int.from_bytes(hashlib.blake2b(mask(line).encode("utf-8", "replace"), digest_size=8).digest(), "big")
+
+
+def each_line(log: Log) -> Iterator[tuple[int, bytes]]:
+    """All lines of a log with their numbers, in bounded memory; a very long line comes in its first piece only."""
+    number, rest = 0, b""
+    for block in log.blocks():
+        pieces = (rest + block.data).split(b"\n")
+        rest = pieces.pop()[:65536]
+        for piece in pieces:
+            number += 1
+            yield number, piece
+    if rest:
+        yield number + 1, rest
+
+
+def line_set(log: Log) -> set[int]:
+    """The hashes of all lines of a passing log: what `--baseline` and the stored baseline of a job are."""
+    return {line_hash(clean(raw)) for _, raw in each_line(log)}
+
+
+def new_lines(log: Log, known: Set[int]) -> list[int]:
+    """Numbers of lines of a log that its baseline does not have; blank lines are never new."""
+    seen: dict[bytes, bool] = {}
+    found: list[int] = []
+    for number, raw in each_line(log):
+        text = clean(raw)
+        if text.strip() and line_hash(text) not in known:
+            found.append(number)
+    del seen
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive lines, both ends included."""
+
+    start: int
+    end: int
+
+
+def spans(numbers: Iterable[int], gap: int = 2) -> list[Span]:
+    """Join line numbers into spans; up to `gap` lines between two are taken in."""
+    result: list[Span] = []
+    for n in sorted(numbers):
+        if result and n - result[-1].end <= gap + 1:
+            result[-1] = Span(result[-1].start, n)
+        else:
+            result.append(Span(n, n))
+    return result

@@ -1,0 +1,116 @@
+"""Which of the lines that rules hit is the cause: the order of evidence as numbers, in one table.
+
+A hit inside the failed step beats one outside; a cause beats its symptom, a symptom its wrapper; what a retry healed, a
+warning, an expected error of a passing test and the runner's cleaning up do not win.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from buildeye.logs.engine import Lines, compiled
+from buildeye.logs.marks import Mark
+from buildeye.logs.rules import Rule, Tier
+from buildeye.logs.structure import NEAR_END, Structure
+from buildeye.logs.text import bare
+from buildeye.model import Cause
+
+TIER_SCORE = {Tier.CAUSE: 100, Tier.SYMPTOM: 70, Tier.WRAPPER: 30, Tier.CATCH_ALL: 15}
+IN_FAILED_STEP = 30
+IN_OTHER_STEP = -25
+NEAR_THE_END = 12
+IN_FAILURE_REPORT = 12
+ANNOTATED = 8
+IN_TAIL = -80
+WARNING = -45
+HEALED = -60
+EXPECTED = -60
+"""Points a hit gains or loses; whoever has most is the key line, the earlier of equals."""
+
+RETRY_REACH = 8
+"""Lines within which a retry mark speaks of the error before it."""
+
+_WARNING = re.compile(r"^(?:\W*(?:warning|warn|W)\b\W|.{0,60}\bWARN(?:ING)?\b[: \]])|^npm warn\b", re.IGNORECASE)
+_PASSED = re.compile(r"(?:^|\s)(?:PASSED|ok|XFAIL|xfailed)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule that matched a line, what it captured, and how much it counts."""
+
+    rule: Rule
+    line: int
+    text: str
+    captures: Mapping[str, str]
+    score: int = 0
+    demoted: str = ""
+
+
+def confirm(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
+    """The candidate lines that really match, read as cleaned text, with their captures."""
+    hits: list[Hit] = []
+    for number in numbers:
+        text = lines[number]
+        plain = bare(text)
+        for pattern in rule.any:
+            found = compiled(pattern).search(text) or (compiled(pattern).search(plain) if plain != text else None)
+            if found:
+                named = {k: v.strip() for k, v in found.groupdict().items() if v}
+                hits.append(Hit(rule, number, text, named))
+                break
+    return hits
+
+
+def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
+    """Give every hit its score, best first; equal scores in the order of the log."""
+    last_cause = max((h.line for h in hits if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)), default=0)
+    scored = [_score(h, structure, lines, last_cause) for h in hits if not _is_script(h, structure)]
+    return sorted(scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line))
+
+
+def _is_script(hit: Hit, structure: Structure) -> bool:
+    return structure.is_echo(hit.line)
+
+
+def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit:
+    score = TIER_SCORE[hit.rule.tier] + hit.rule.weight
+    demoted = ""
+    failed = structure.failed
+    if failed is not None:
+        inside = failed.start <= hit.line <= failed.end
+        elsewhere = structure.section_at(hit.line)
+        score += IN_FAILED_STEP if inside or (elsewhere is not None and elsewhere.failed) else IN_OTHER_STEP
+    if structure.end - NEAR_END <= hit.line <= structure.end:
+        score += NEAR_THE_END
+    if hit.text.startswith("##[error]"):
+        score += ANNOTATED
+    if _in_failure_report(hit.line, structure):
+        score += IN_FAILURE_REPORT
+    if structure.is_tail(hit.line):
+        score, demoted = score + IN_TAIL, "the runner was already cleaning up"
+    elif _WARNING.search(hit.text):
+        score, demoted = score + WARNING, "only a warning"
+    elif _is_healed(hit, structure, last_cause):
+        score, demoted = score + HEALED, "a retry followed and the log went on"
+    elif _is_expected(hit, lines):
+        score, demoted = score + EXPECTED, "the test that printed it passed"
+    return Hit(hit.rule, hit.line, hit.text, hit.captures, score, demoted)
+
+
+def _in_failure_report(line: int, structure: Structure) -> bool:
+    reports = structure.marks.get(Mark.FAILURES, ())
+    return any(r < line for r in reports)
+
+
+def _is_healed(hit: Hit, structure: Structure, last_cause: int) -> bool:
+    """A retryable failure, then a retry, then something else that went wrong later: the retry had worked."""
+    outside = hit.rule.retryable or hit.rule.cause is Cause.INFRASTRUCTURE
+    if not outside or not structure.any_mark(Mark.RETRY, hit.line, hit.line + RETRY_REACH):
+        return False
+    return last_cause > hit.line + RETRY_REACH
+
+
+def _is_expected(hit: Hit, lines: Lines) -> bool:
+    if hit.rule.tier is Tier.SYMPTOM:
+        return False
+    return any(_PASSED.search(lines[n]) and not lines[n].startswith("##[") for n in (hit.line, hit.line + 1))

@@ -1,0 +1,259 @@
+"""One log in, one Diagnosis out.
+
+Order of evidence: what the job says (conclusion, failed step), then rules, then the difference from a passing log, then
+words that sound like failure, then unknown. The path taken is in the evidence.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from buildeye.logs import baseline as baselines
+from buildeye.logs import quotes, words
+from buildeye.logs.choose import Hit, weigh
+from buildeye.logs.engine import Lines, Log
+from buildeye.logs.marks import Mark
+from buildeye.logs.rules import Tier
+from buildeye.logs.ruleset import RuleSet
+from buildeye.logs.secrets import mask, strip_controls
+from buildeye.logs.structure import Structure, read_structure
+from buildeye.logs.testids import tidy
+from buildeye.model import (
+    Cause,
+    Cost,
+    Determinism,
+    Diagnosis,
+    Evidence,
+    Job,
+    KeyLine,
+    Suggestion,
+)
+
+MAX_QUOTE = 400
+MAX_OTHERS = 6
+MAX_TESTS = 50
+MAX_FILES = 20
+
+
+def diagnose(log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job: Job | None = None) -> Diagnosis:
+    """Say why the job of this log failed.
+
+    `baseline` is the line set of a passing log of the same job (`baseline.line_set`); `job` what GitHub says of the job.
+    """
+    if job is not None and job.conclusion in ("success", "skipped", "neutral"):
+        return _nothing_failed(log.name, f"the job ended as {job.conclusion}", rules.hash)
+    if log.size == 0:
+        return Diagnosis(log.name, summary="The log is empty; nothing can be said from it.", rule_set=rules.hash)
+    found = rules.find(log)
+    structure = read_structure(found.lines, found.marks, job)
+    ranked = weigh(found.hits, structure, found.lines)
+    new = baselines.new_lines(log, baseline) if baseline is not None else None
+    reading = _Reading(log.name, rules.hash, found.lines, structure, ranked, new)
+    return reading.diagnosis()
+
+
+def _nothing_failed(name: str, why: str, rule_set: str) -> Diagnosis:
+    return Diagnosis(
+        name, Cause.NONE, "none", confidence=0.97, summary=f"Nothing failed: {why}.", rule_set=rule_set, retry_helps=False
+    )
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Everything known of one log while its diagnosis is put together."""
+
+    name: str
+    rule_set: str
+    lines: Lines
+    structure: Structure
+    ranked: Sequence[Hit]
+    new: Sequence[int] | None
+
+    def diagnosis(self) -> Diagnosis:
+        real = [h for h in self.ranked if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM) and h.score > 0]
+        if real:
+            return self._by_rule(real[0])
+        if self._looks_green():
+            return _nothing_failed(self.name, "the log ends as a successful job does", self.rule_set)
+        return self._without_rule()
+
+    def _looks_green(self) -> bool:
+        marks = self.structure.marks
+        if marks.get(Mark.EXIT) or marks.get(Mark.ANNOTATION) or marks.get(Mark.TALLY):
+            return False
+        return bool(marks.get(Mark.GREEN) or marks.get(Mark.POST)) and not self.new
+
+    def _by_rule(self, key: Hit) -> Diagnosis:
+        rule = key.rule
+        confidence = self._confidence(key)
+        tests = self._tests()
+        known = confidence >= 0.5
+        captured = {k: self._say(v) for k, v in key.captures.items()}
+        if tests and "test" not in captured:
+            captured["test"] = tests[0]
+        return Diagnosis(
+            log=self.name,
+            cause=rule.cause if known else Cause.UNKNOWN,
+            category=rule.category if known else "unknown",
+            determinism=rule.determinism,
+            confidence=round(confidence, 3),
+            summary=self._summary(fill(rule.title, captured), tests, captured.get("test", "")),
+            key_line=KeyLine(key.line, self._say(key.text)),
+            excerpts=self._excerpts(key.line),
+            evidence=self._evidence(key, captured),
+            files=self._files(key),
+            tests=tuple(tests),
+            signature=_signature(key, captured, tests),
+            suggestions=tuple(_filled(a, captured) for a in rule.advice),
+            retry_helps=rule.retryable,
+            rule_set=self.rule_set,
+        )
+
+    def _confidence(self, key: Hit) -> float:
+        value = key.rule.confidence
+        if key.demoted:
+            value *= 0.6
+        rivals = [h for h in self.ranked if h.rule.cause != key.rule.cause and key.score - h.score < 10 and not h.demoted]
+        if rivals:
+            value *= 0.85
+        return value
+
+    def _without_rule(self) -> Diagnosis:
+        found = words.spots(self.lines, self.structure, self.new or None)
+        kind = "baseline" if self.new else "words"
+        line = found[0].line if found else (self.new[0] if self.new else None)
+        if line is None:
+            wrapper = next(iter(self.ranked), None)
+            line = wrapper.line if wrapper else self.structure.exit_line
+        if line is None:
+            return Diagnosis(
+                self.name, summary="Nothing in this log says that or why something failed.", rule_set=self.rule_set
+            )
+        quote = self._say(self.lines[line])
+        why = "not in the passing log of this job" if self.new else "the strongest words of failure before the end"
+        return Diagnosis(
+            log=self.name,
+            confidence=0.3 if found else 0.1,
+            summary=self._summary(f"No rule knows this failure; read first: {quote[:160]}", [], ""),
+            key_line=KeyLine(line, quote),
+            excerpts=self._excerpts(line),
+            evidence=(Evidence("baseline" if self.new else "words", kind, quote[:MAX_QUOTE], why, line), *self._context(line)),
+            files=tuple(quotes.files_in([quote]))[:MAX_FILES],
+            signature=f"unknown|{baselines.mask(quote)[:160]}",
+            suggestions=_LOOK,
+            rule_set=self.rule_set,
+        )
+
+    def _summary(self, title: str, tests: Sequence[str], named: str) -> str:
+        title = title.rstrip(".")
+        more = len([t for t in tests if t != named])
+        also = f" (and {more} more {'tests' if more > 1 else 'test'})" if named and more else ""
+        failed = self.structure.failed
+        where = f' Step "{self._say(failed.name)[:80]}" failed.' if failed and failed.name else ""
+        return f"{title}{also}.{where}"
+
+    def _tests(self) -> list[str]:
+        named = (tidy(self._say(h.captures["test"])) for h in sorted(self.ranked, key=lambda h: h.line)
+                 if "test" in h.captures and not h.demoted)
+        return list(dict.fromkeys(t for t in named if t))[:MAX_TESTS]
+
+    def _files(self, key: Hit) -> tuple[str, ...]:
+        start, end = quotes.block_around(self.lines, key.line)
+        captured = [h.captures["file"] for h in self.ranked if "file" in h.captures and not h.demoted]
+        named = [quotes.source_file(self._say(f)) for f in captured]
+        named += quotes.files_in(self._say(text) for _, text in self.lines.between(start, end))
+        return tuple(dict.fromkeys(f for f in named if f))[:MAX_FILES]
+
+    def _evidence(self, key: Hit, captured: dict[str, str]) -> tuple[Evidence, ...]:
+        first = Evidence("rule", key.rule.id, self._say(key.text)[:MAX_QUOTE], fill(key.rule.explanation, captured), key.line)
+        return (first, *self._context(key.line), *self._others(key), *self._marks())
+
+    def _context(self, line: int) -> list[Evidence]:
+        start, end = quotes.block_around(self.lines, line)
+        return [
+            Evidence("words", "context", self._say(self.lines[n])[:240], "beside the key line", n)
+            for n in quotes.telling(self.lines, start, end, line, 6)
+        ]
+
+    def _others(self, key: Hit) -> list[Evidence]:
+        best: dict[str, Hit] = {}
+        for hit in self.ranked:
+            if hit.rule.id != key.rule.id and hit.line != key.line and hit.score > 0:
+                best.setdefault(hit.rule.id, hit)
+        return [
+            Evidence("rule", h.rule.id, self._say(h.text)[:240], h.demoted or fill(h.rule.title, dict(h.captures)), h.line)
+            for h in list(best.values())[:MAX_OTHERS]
+        ]
+
+    def _marks(self) -> list[Evidence]:
+        said: list[Evidence] = []
+        structure = self.structure
+        for n in list(structure.marks.get(Mark.TALLY, ()))[-2:]:
+            said.append(Evidence("step", "tally", self._say(self.lines[n])[:240], "how many failed", n))
+        if structure.job_name:
+            said.append(Evidence("job", "job", self._say(structure.job_name)[:120], "the job", structure.job_name_line))
+        if structure.failed:
+            said.append(Evidence("step", "step", self._say(structure.failed.name)[:200], "the step that failed", structure.failed.start))
+        if structure.exit_line:
+            said.append(Evidence("step", "exit", self._say(self.lines[structure.exit_line])[:200], "how it ended", structure.exit_line))
+        return said
+
+    def _excerpts(self, key: int) -> "tuple[quotes.Excerpt, ...]":
+        if self.new:
+            return _new_excerpts(self.lines, self.new, key)
+        start, end = quotes.block_around(self.lines, key, 4, 8)
+        wanted = [(start, end, "the key line and what belongs to it")]
+        wanted += [(e.line, e.line, e.why) for e in self._marks() if e.line]
+        seen: set[str] = set()
+        for hit in self.ranked:
+            if hit.rule.id not in seen and hit.score > 40:
+                seen.add(hit.rule.id)
+                wanted.append((hit.line, hit.line + 1, fill(hit.rule.title, dict(hit.captures))[:120]))
+        return quotes.excerpts(wanted, self.lines.count)
+
+    def _say(self, text: str) -> str:
+        return mask(strip_controls(text))
+
+
+def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> "tuple[quotes.Excerpt, ...]":
+    ordered = sorted(
+        baselines.spans(new),
+        key=lambda s: (not s.start <= key <= s.end, -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1))),
+    )
+    return tuple(quotes.Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
+
+
+_PLACE = re.compile(r"\{(\w+)\}")
+
+
+def fill(text: str, captured: dict[str, str]) -> str:
+    """A sentence with its placeholders filled; one that was not captured is named in words."""
+    return _PLACE.sub(lambda m: captured.get(m.group(1)) or f"the {m.group(1)}", text)
+
+
+def _filled(advice: Suggestion, captured: dict[str, str]) -> Suggestion:
+    command = advice.command
+    if any(name not in captured for name in _PLACE.findall(command)):
+        command = ""
+    return Suggestion(
+        fill(advice.title, captured), advice.cost, tuple(fill(s, captured) for s in advice.steps), fill(command, captured)
+    )
+
+
+def _signature(key: Hit, captured: dict[str, str], tests: Sequence[str]) -> str:
+    names = key.rule.signature if key.rule.signature is not None else tuple(key.captures)
+    values = [baselines.mask(captured[n])[:120] if n != "test" else captured[n] for n in names if captured.get(n)]
+    if tests and "test" not in names:
+        values.insert(0, tests[0])
+    return "|".join([key.rule.id, *values])
+
+
+_LOOK = (
+    Suggestion(
+        "Read the quoted lines; no rule knows this failure yet",
+        Cost.LOW,
+        ("Open the log at the key line.", "If the cause is clear, write a rule for it (docs/rules.md) so that it is known next time."),
+    ),
+)
+
+__all__ = ["Determinism", "diagnose", "fill"]

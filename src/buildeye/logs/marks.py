@@ -1,0 +1,68 @@
+"""Lines that are not failures themselves but say where in a log one is: groups, ends of steps, tallies, retries.
+
+Marks are matched in the same pass as the rules. Sources of the wordings: GitHub Actions runner, GitLab runner, Buildkite
+agent, Jenkins, Travis, Azure Pipelines, Taskcluster, and the test tools that the tallies belong to.
+"""
+
+from enum import StrEnum
+
+
+class Mark(StrEnum):
+    """What a marking line tells."""
+
+    GROUP = "group"
+    ENDGROUP = "endgroup"
+    ANNOTATION = "annotation"
+    EXIT = "exit"
+    JOB_NAME = "job-name"
+    POST = "post"
+    TALLY = "tally"
+    FAILURES = "failures"
+    RETRY = "retry"
+    PASSED_AFTER = "passed-after"
+    GREEN = "green"
+
+
+PATTERNS: tuple[tuple[Mark, str], ...] = (
+    (Mark.GROUP, r"^##\[group\]"),
+    (Mark.GROUP, r"^\[command\]"),
+    (Mark.ENDGROUP, r"^##\[endgroup\]"),
+    (Mark.ANNOTATION, r"^##\[error\]"),
+    (Mark.EXIT, r"^##\[error\](?:Process completed with exit code \d+|.{0,60}[Ee]xited with code)"),
+    (Mark.EXIT, r"^(?:.{0,12}Error: )?The command exited with status [1-9]"),
+    (Mark.EXIT, r"^ERROR: Job failed"),
+    (Mark.EXIT, r"^Finished: (?:FAILURE|ABORTED|UNSTABLE)$"),
+    (Mark.EXIT, r"^Build step '.{1,120}' marked build as failure$"),
+    (Mark.EXIT, r"^Done\. Your build exited with [1-9]"),
+    (Mark.EXIT, r"^The command .{1,300} (?:exited with|failed and exited with) [1-9]"),
+    (Mark.EXIT, r"^(?:Exited with code|exit status) [1-9]"),
+    (Mark.EXIT, r"^\[taskcluster:error\]"),
+    (Mark.JOB_NAME, r"^Complete job name: "),
+    (Mark.POST, r"^Post job cleanup\.$"),
+    (Mark.POST, r"^Cleaning up orphan processes$"),
+    (Mark.POST, r"^(?:~~~ )?Running global pre-exit hook$"),
+    (Mark.TALLY, r"^=+ .{0,200}\b\d+ (?:failed|errors?)\b.{0,200} in [\d.]+ ?s"),
+    (Mark.TALLY, r"^\d+ failed(?:, \d+ \w+)*(?:, \d+ \w+)? in [\d.]+ ?s"),
+    (Mark.TALLY, r"^FAILED \((?:failures|errors)=\d+"),
+    (Mark.TALLY, r"^(?:Tests|Test Suites|Test Files|Snapshots):? +.{0,60}\b\d+ failed"),
+    (Mark.TALLY, r"^ *[1-9]\d* (?:failing|failed)$"),
+    (Mark.TALLY, r"^(?:\[\w+\] )?Tests run: \d+, Failures: (?:[1-9]\d*|0, Errors: [1-9])"),
+    (Mark.TALLY, r"^test result: FAILED"),
+    (Mark.TALLY, r"^ *Summary \[ *[\d.]+s\]"),
+    (Mark.TALLY, r"^\d+ examples?, [1-9]\d* failures?"),
+    (Mark.TALLY, r"^\d+% tests passed, [1-9]\d* tests? failed"),
+    (Mark.TALLY, r"^ *\[  FAILED  \] \d+ tests?"),
+    (Mark.TALLY, r"^(?:Tests|Assertions): \d+, (?:Assertions|Failures|Errors): \d+"),
+    (Mark.TALLY, r"^Found [1-9]\d* errors?(?: in \d+ files?)?"),
+    (Mark.TALLY, r"^.{0,4}[1-9]\d* problems? \(\d+ errors?"),
+    (Mark.TALLY, r"^ *[1-9]\d* of \d+ tests? failed"),
+    (Mark.TALLY, r"^\d+ tests? completed, [1-9]\d* failed"),
+    (Mark.TALLY, r"^Failed! +- Failed: +\d+"),
+    (Mark.TALLY, r"^FAIL(?:ED)?\t"),
+    (Mark.FAILURES, r"^=+ (?:FAILURES|ERRORS) =+$"),
+    (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining|backoff|re-?attempt)"),
+    (Mark.RETRY, r"(?i)\battempt (?:#?\d+|\d+ of \d+)\b"),
+    (Mark.PASSED_AFTER, r"(?i)\b(?:succeeded|passed|successful) (?:after|on) (?:retry|attempt|\d+ (?:retries|attempts))"),
+    (Mark.GREEN, r"^Finished: SUCCESS$"),
+    (Mark.GREEN, r"^Job succeeded$"),
+)  # fmt: skip

@@ -1,0 +1,135 @@
+"""All rules in force, ready to match: read once, compiled once, kept by content."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from buildeye import knowledge
+from buildeye.logs import marks
+from buildeye.logs.choose import Hit, confirm
+from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, compiled, scan
+from buildeye.logs.marks import Mark
+from buildeye.logs.rules import Rule, Tier, load_packs
+from buildeye.model import Cause, Cost, Determinism, Suggestion
+
+_FORM = "2"
+"""Raised when the cached form of rules changes."""
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """Rules in order, with the hash that verdicts name; earlier rules win among equals."""
+
+    rules: tuple[Rule, ...]
+    hash: str
+    cache: Path | None = field(default=None, compare=False)
+
+    @cached_property
+    def _table(self) -> list[tuple[str, str, int]]:
+        """Every pattern with what it is for: ("mark"|"any"|"all"|"absent", pattern, index of its owner)."""
+        table = [("mark", pattern, i) for i, (_, pattern) in enumerate(marks.PATTERNS)]
+        for i, rule in enumerate(self.rules):
+            table += [("any", p, i) for p in rule.any]
+            table += [("all", p, i) for p in rule.all]
+            table += [("absent", p, i) for p in rule.absent]
+        return table
+
+    @cached_property
+    def matcher(self) -> Matcher:
+        """The compiled database, from the cache when these rules were compiled before."""
+        return Matcher.compile([pattern for _, pattern, _ in self._table], self.cache)
+
+    def find(self, log: Log) -> "Findings":
+        """Read a log once; what comes back are confirmed hits and marks, not candidates."""
+        found = scan(log, self.matcher)
+        lines = Lines(log, found)
+        return Findings(lines, self._marks(lines, found), self._hits(lines, found))
+
+    def _marks(self, lines: Lines, found: Scan) -> dict[Mark, list[int]]:
+        result: dict[Mark, set[int]] = {}
+        for i, (mark, pattern) in enumerate(marks.PATTERNS):
+            expression = compiled(pattern)
+            numbers = [n for n in found.hits.get(i, ()) if expression.search(lines[n])]
+            result.setdefault(mark, set()).update(numbers)
+        return {mark: sorted(numbers) for mark, numbers in result.items() if numbers}
+
+    def _hits(self, lines: Lines, found: Scan) -> list[Hit]:
+        candidates: dict[int, set[int]] = {}
+        missing: set[int] = set()
+        for pattern_id, (kind, pattern, owner) in enumerate(self._table):
+            numbers = found.hits.get(pattern_id, [])
+            if kind == "any" and numbers:
+                candidates.setdefault(owner, set()).update(numbers)
+            elif kind in ("all", "absent"):
+                expression = compiled(pattern)
+                there = any(expression.search(lines[n]) for n in numbers)
+                if there != (kind == "all"):
+                    missing.add(owner)
+        hits: list[Hit] = []
+        for owner, numbers_of in candidates.items():
+            if owner not in missing:
+                hits += confirm(self.rules[owner], lines, sorted(numbers_of))
+        return hits
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What one pass over a log gave."""
+
+    lines: Lines
+    marks: Mapping[Mark, Sequence[int]]
+    hits: Sequence[Hit]
+
+
+def load_ruleset(folders: Iterable[Path] = (), cache: Path | None = None) -> RuleSet:
+    """The rules that come with Build-Eye and those of a user's folders (`*.toml`), which are read first.
+
+    `cache` is the folder for compiled forms; None means the user's cache folder. Raises UsageError for a wrong pack.
+    """
+    folder = cache or cache_folder()
+    paths = [p for f in folders for p in sorted(f.glob("*.toml"))] + knowledge.pack_files()
+    digest = hashlib.sha256(_FORM.encode())
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    name = digest.hexdigest()[:24]
+    kept = folder / f"{name}.rules.json"
+    try:
+        rules = [_from_json(row) for row in json.loads(kept.read_bytes())]
+    except (OSError, ValueError, KeyError, TypeError):
+        rules = load_packs(paths)
+        _keep(kept, rules)
+    return RuleSet(tuple(rules), name[:12], folder)
+
+
+def _keep(path: Path, rules: Sequence[Rule]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_suffix(f".{id(rules)}.part")
+        part.write_text(json.dumps([_to_json(rule) for rule in rules]))
+        part.replace(path)
+    except OSError:
+        return
+
+
+def _to_json(rule: Rule) -> dict[str, Any]:
+    row = {f.name: getattr(rule, f.name) for f in dataclasses.fields(rule)}
+    row |= {"advice": [dataclasses.asdict(a) for a in rule.advice], "must_match": (), "must_not_match": ()}
+    return row
+
+
+_TUPLES = ("any", "all", "absent", "links", "must_match", "must_not_match")
+
+
+def _from_json(row: dict[str, Any]) -> Rule:
+    row |= {key: tuple(row[key]) for key in _TUPLES}
+    row["signature"] = tuple(row["signature"]) if row["signature"] is not None else None
+    row["advice"] = tuple(
+        Suggestion(a["title"], Cost(a["cost"]), tuple(a["steps"]), a["command"]) for a in row["advice"]
+    )
+    row |= {"cause": Cause(row["cause"]), "tier": Tier(row["tier"]), "determinism": Determinism(row["determinism"])}
+    return Rule(**row)

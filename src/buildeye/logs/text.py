@@ -1,0 +1,57 @@
+"""What a tool printed, freed from what its runner put around it.
+
+One place for timestamps, colour, progress lines and the prefixes of runners, so that rules see bare lines.
+"""
+
+import re
+
+MAX_LINE = 4000
+"""Characters of one line that are looked at and quoted; a longer line is cut here."""
+
+ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])")
+_STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+_PREFIX = re.compile(
+    "(?:"
+    "\ufeff|ï»¿"
+    rf"|{_STAMP}[ \t]?"
+    rf"|\[(?:[a-z]{{1,12}} )?{_STAMP}\][ \t]?"
+    r"|\[\d\d:\d\d:\d\d(?:\.\d+)?\][ \t]"
+    r"|\d\d:\d\d:\d\d(?:[.,]\d+)?[ \t]{1,3}"
+    r"|_bk;t=\d+\x07?"
+    r"|#\d+ \d+\.\d+ "
+    r"|\((?:[A-Za-z_][\w-]{0,40} )?(?:pid|ip|rank)=[\w.-]{1,40}(?:, [^)]{0,40})?\) ?"
+    r"|\[rank ?\d+\]:? ?"
+    r"|\[gw\d+\] (?:\[ *\d+%\] )?"
+    r"|section_(?:start|end):\d+:[\w-]+"
+    r")"
+)
+_GH_COLUMNS = re.compile(rf"[^\t]{{1,300}}\t[^\t]{{1,300}}\t(?=\ufeff?{_STAMP})")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def strip_ansi(data: bytes) -> bytes:
+    """Terminal sequences removed; newlines stay where they are, so line numbers do not move."""
+    return ANSI.sub(b"", data) if b"\x1b" in data else data
+
+
+def clean(raw: bytes) -> str:
+    """One line as the tool printed it: decoded, without colour, control characters, stamps and runner prefixes."""
+    text = strip_ansi(raw[: MAX_LINE * 4]).decode("utf-8", "replace")[:MAX_LINE]
+    text = text.rstrip("\r\n \t")
+    if "\r" in text:
+        text = text.rsplit("\r", 1)[1]
+    if "\t" in text and (columns := _GH_COLUMNS.match(text)):
+        text = text[columns.end() :]
+    for _ in range(5):
+        if not (found := _PREFIX.match(text)):
+            break
+        text = text[found.end() :]
+    return _CONTROLS.sub("", text) if _CONTROLS.search(text) else text
+
+
+_COMMAND = re.compile(r"^##\[(?:error|warning|notice|debug)\](?:Error: )?")
+
+
+def bare(line: str) -> str:
+    """A cleaned line without the runner's annotation mark."""
+    return _COMMAND.sub("", line)

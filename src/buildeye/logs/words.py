@@ -1,0 +1,77 @@
+"""Where to look when no rule knows a log: lines that sound like failure, the last cluster of them before the end."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from buildeye.logs.engine import Lines
+from buildeye.logs.structure import Structure
+from buildeye.logs.text import bare
+
+_STRONG = re.compile(
+    r"(?i)\b(?:fatal|panic(?:ked)?|traceback|exception|segmentation fault|core dumped|abort(?:ed|ing)?|undefined reference)\b"
+    r"|\b[A-Z]\w+(?:Error|Exception)\b|\berror\b ?[:\[]|^E {3}\S|\bFAILED\b|\bFAIL\b|\bERROR\b"
+)
+_WEAK = re.compile(r"(?i)\b(?:errors?|fail(?:ed|ure|ures|s|ing)?|cannot|could not|unable|denied|refused|not found|no such|missing|invalid|killed|timed? ?out)\b|[✗✘❌×]")
+_HARMLESS = re.compile(
+    r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b|(?:^|\W)warn(?:ing)?\b|--?[\w-]*(?:error|fail|timeout)"
+    r"|\b(?:continue|fail)[-_]on[-_]error|\bif-no-files-found|(?:on|test|handle)_?(?:error|failure)\b|\bPASSED\b|\berror\.(?:rs|js|c|h|py|go)\b"
+)
+_FRAME = re.compile(r"^\s+(?:at |File \"|from )|^\s*\.\.\. \d+ more")
+_WRAPPER = re.compile(
+    r"(?i)(?:process completed with|exited with|exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)|custom container implementation failed"
+    r"|failed to run script step|npm err!|elifecycle|finished: failure|marked build as failure|returned non-zero exit"
+)
+REACH = 4000
+"""Lines before the end that are read when no rule speaks; older lines seldom tell why a job ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A line that sounds like failure, and how much it does."""
+
+    line: int
+    text: str
+    weight: float
+
+
+def weight(text: str) -> float:
+    """How much a cleaned line sounds like the reason of a failure: 0 not at all, 1 and more clearly."""
+    plain = bare(text)
+    if not plain.strip() or _FRAME.search(plain):
+        return 0.0
+    value = 1.0 if _STRONG.search(plain) else 0.5 if _WEAK.search(plain) else 0.0
+    if not value:
+        return 0.0
+    if _WRAPPER.search(plain):
+        return 0.15
+    if _HARMLESS.search(plain):
+        value *= 0.25
+    return value + (0.2 if text.startswith("##[error]") else 0.0)
+
+
+def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None) -> list[Spot]:
+    """Lines that sound like failure, in the failed step or before the end, strongest first, the earlier of equals.
+
+    `only` limits the search to these lines (those that are new against a baseline).
+    """
+    section = structure.failed
+    last = structure.end
+    first = max(1, last - REACH, section.start if section else 1)
+    numbers = range(first, min(last, lines.count) + 1) if only is None else only
+    found = [
+        Spot(n, lines[n], w) for n in numbers if not structure.is_echo(n) and (w := weight(lines[n])) > 0
+    ]
+    if only is None and found:
+        found = _last_cluster(found)
+    return sorted(found, key=lambda s: (-s.weight, s.line))
+
+
+def _last_cluster(found: list[Spot], gap: int = 60) -> list[Spot]:
+    """The last run of spots that holds a strong one; a failure ends a log, what stands far above it was survived."""
+    clusters: list[list[Spot]] = [[found[0]]]
+    for spot in found[1:]:
+        if spot.line - clusters[-1][-1].line > gap:
+            clusters.append([])
+        clusters[-1].append(spot)
+    return next((c for c in reversed(clusters) if any(s.weight >= 1 for s in c)), clusters[-1])

@@ -1,0 +1,35 @@
+"""The words Build-Eye uses for CI: frozen values without input or output.
+
+Everything above this floor speaks in these types; nothing here imports anything of the package.
+"""
+
+from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
+from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
+from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
+from buildeye.model.runs import Job, PullRequest, Run, Step
+from buildeye.model.verdict import Finding, JobFinding, Level, LogLine, Verdict
+
+__all__ = [
+    "CATEGORIES",
+    "BuildEyeError",
+    "Cause",
+    "Cost",
+    "Determinism",
+    "Diagnosis",
+    "Evidence",
+    "Excerpt",
+    "Finding",
+    "Job",
+    "JobFinding",
+    "KeyLine",
+    "Level",
+    "LogLine",
+    "OutsideError",
+    "PullRequest",
+    "Run",
+    "Step",
+    "Suggestion",
+    "UsageError",
+    "Verdict",
+    "home_cause",
+]

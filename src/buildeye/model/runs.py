@@ -1,0 +1,91 @@
+"""Facts of CI in GitHub's words: runs, their jobs and steps, and the pull request behind them.
+
+Times are aware datetimes in UTC; None where GitHub gives none. `conclusion` is None until completed.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a job, numbered from 1 as GitHub numbers it."""
+
+    name: str
+    number: int
+    status: str
+    conclusion: str | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of one attempt of a run."""
+
+    id: int
+    run_id: int
+    name: str
+    status: str
+    conclusion: str | None = None
+    run_attempt: int = 1
+    workflow_name: str = ""
+    head_sha: str = ""
+    head_branch: str = ""
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    runner_id: int | None = None
+    runner_name: str | None = None
+    runner_group_name: str | None = None
+    labels: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    html_url: str = ""
+    repository_full_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequest:
+    """A pull request; `changed_files` are repository paths, empty when not asked for."""
+
+    number: int
+    title: str = ""
+    author: str = ""
+    state: str = ""
+    base_ref: str = ""
+    base_sha: str = ""
+    head_ref: str = ""
+    head_sha: str = ""
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    merged_at: datetime | None = None
+    merge_commit_sha: str | None = None
+    html_url: str = ""
+    changed_files: tuple[str, ...] = ()
+    repository_full_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One workflow run; `path` is the workflow file, `pull_requests` the numbers GitHub knows of."""
+
+    id: int
+    name: str
+    status: str
+    conclusion: str | None = None
+    event: str = ""
+    workflow_id: int = 0
+    path: str = ""
+    head_sha: str = ""
+    head_branch: str = ""
+    run_attempt: int = 1
+    run_number: int = 0
+    created_at: datetime | None = None
+    run_started_at: datetime | None = None
+    updated_at: datetime | None = None
+    actor: str = ""
+    triggering_actor: str = ""
+    display_title: str = ""
+    html_url: str = ""
+    pull_requests: tuple[int, ...] = ()
+    repository_full_name: str = ""

@@ -1,0 +1,170 @@
+"""Judge every failed job of the runs that were collected; runs that did not fail yield nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from buildeye.logs.diagnose import diagnose
+from buildeye.logs.engine import Lines, scan
+from buildeye.logs.ruleset import RuleSet
+from buildeye.logs.source import LogFile, open_logs
+from buildeye.model import BuildEyeError, Cause, Diagnosis, Finding, Job, JobFinding, LogLine, Run, Verdict
+from buildeye.pipeline.metadata import Build, FailedJob
+from buildeye.triage.facts import diagnose_facts, is_failure, is_superseded
+from buildeye.triage.judge import Case, Sighting, Thresholds, judge, speak_for_run
+
+MAX_SHOWN = 50
+"""Lines of a log that a finding carries for its report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A failed job whose log has been read."""
+
+    build: Build
+    job: Job
+    diagnosis: Diagnosis
+    lines: tuple[LogLine, ...]
+
+
+History = Callable[[Sequence[str]], Sequence[Sighting]]
+"""Where the same signatures were seen before; asked once for all failures of a pass."""
+
+
+def classify(
+    builds: Sequence[Build],
+    rules: RuleSet,
+    thresholds: Thresholds,
+    now: datetime,
+    *,
+    history: History | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> list[Finding]:
+    """Findings for the runs that failed, in the order given.
+
+    Failures are compared with each other (what other pull requests and the base branch show in the same pass) and with
+    `history`. Cancelled runs are no failures: see `cancelled`.
+    """
+    reads: list[Read] = []
+    for build in builds:
+        if is_failure(build.run):
+            reads += [_read(build, failed, rules) for failed in _failed_jobs(build)]
+        progress(1)
+    seen = [s for r in reads if (s := _sighting(r)) is not None]
+    if history is not None:
+        seen += history(sorted({r.diagnosis.signature for r in reads if r.diagnosis.signature}))
+    passed = _passed(builds)
+    return list(_findings(reads, seen, passed, thresholds, now))
+
+
+def cancelled(builds: Sequence[Build]) -> list[tuple[Build, str]]:
+    """Runs that were stopped on purpose, each with its category: `superseded` by a newer run, or `by-user`."""
+    runs = [b.run for b in builds]
+    return [
+        (b, "superseded" if is_superseded(b.run, runs) else "by-user") for b in builds if b.run.conclusion == "cancelled"
+    ]
+
+
+def _failed_jobs(build: Build) -> list[FailedJob]:
+    if build.failed:
+        return list(build.failed)
+    failed = [j for j in build.jobs if j.conclusion in ("failure", "timed_out")]
+    if failed:
+        return [FailedJob(j) for j in failed]
+    run = build.run
+    whole = Job(
+        run.id, run.id, run.name, run.status, run.conclusion, head_sha=run.head_sha, head_branch=run.head_branch,
+        repository_full_name=run.repository_full_name, html_url=run.html_url, started_at=run.run_started_at,
+    )  # fmt: skip
+    return [FailedJob(whole, log_state="GitHub names no failed job in this run")]
+
+
+def _read(build: Build, failed: FailedJob, rules: RuleSet) -> Read:
+    """Read one failed job's log; a log that cannot be read leaves what the job's own facts say, and the reason."""
+    try:
+        with _open(failed) as log:
+            diagnosis = diagnose(log, rules, job=failed.job)
+            lines = _shown(log, diagnosis, rules)
+    except (_NoLog, BuildEyeError) as e:
+        diagnosis, lines = diagnose_facts(failed.job, str(e)), ()
+    return Read(build, failed.job, diagnosis, lines)
+
+
+class _NoLog(Exception):
+    pass
+
+
+def _open(failed: FailedJob) -> LogFile:
+    name = f"job {failed.job.id}"
+    if failed.log_file is not None:
+        return next(iter(open_logs(str(failed.log_file))))
+    if failed.log_excerpt:
+        return LogFile.of(name, failed.log_excerpt.encode())
+    raise _NoLog(failed.log_state)
+
+
+def _shown(log: LogFile, diagnosis: Diagnosis, rules: RuleSet) -> tuple[LogLine, ...]:
+    from buildeye.logs.secrets import Masker, strip_controls
+
+    lines = Lines(log, scan(log, rules.matcher))
+    wanted: set[int] = set()
+    for excerpt in diagnosis.excerpts:
+        wanted.update(range(excerpt.start, min(excerpt.end, excerpt.start + MAX_SHOWN) + 1))
+        if len(wanted) >= MAX_SHOWN:
+            break
+    masker = Masker()
+    kept = sorted(wanted, key=lambda n: abs(n - (diagnosis.key_line.number if diagnosis.key_line else n)))[:MAX_SHOWN]
+    return tuple(LogLine(n, masker.line(strip_controls(lines[n]))) for n in sorted(kept))
+
+
+def _sighting(read: Read) -> Sighting | None:
+    build = read.build
+    at = build.run.run_started_at or build.run.created_at
+    if at is None or not read.diagnosis.signature:
+        return None
+    pr = build.pull_request
+    return Sighting(
+        read.diagnosis.signature, build.run.id, build.run.head_sha, at, pr.number if pr else None,
+        pr.author if pr else "", on_base=pr is None and _is_base(build.run),
+    )  # fmt: skip
+
+
+def _is_base(run: Run) -> bool:
+    return run.event in ("push", "schedule") or run.head_branch in ("main", "master")
+
+
+def _passed(builds: Sequence[Build]) -> frozenset[tuple[str, str]]:
+    """(commit, job name) pairs that passed in some run or attempt."""
+    return frozenset((b.run.head_sha, j.name) for b in builds for j in b.jobs if j.conclusion == "success" and b.run.head_sha)
+
+
+def _findings(
+    reads: Iterable[Read], seen: Sequence[Sighting], passed: frozenset[tuple[str, str]], thresholds: Thresholds, now: datetime
+) -> Iterator[Finding]:
+    by_run: dict[int, list[tuple[Read, Verdict]]] = {}
+    for read in reads:
+        same = [s for s in seen if s.signature == read.diagnosis.signature]
+        case = Case(
+            read.build.run, read.job, read.diagnosis, read.build.pull_request, same,
+            (read.build.run.head_sha, read.job.name) in passed,
+        )  # fmt: skip
+        by_run.setdefault(read.build.run.id, []).append((read, judge(case, thresholds, now)))
+    for pairs in by_run.values():
+        yield _finding(pairs, seen)
+
+
+def _finding(pairs: Sequence[tuple[Read, Verdict]], seen: Sequence[Sighting]) -> Finding:
+    build = pairs[0][0].build
+    verdict = speak_for_run(v for _, v in pairs)
+    related: list[int] = []
+    if verdict.cause is Cause.INTERFERENCE:
+        own = build.pull_request.number if build.pull_request else None
+        related = sorted({s.pull_request for s in seen if s.signature == verdict.signature and s.pull_request not in (None, own)})  # type: ignore[type-var]  # None is filtered out
+    return Finding(
+        run=build.run,
+        pipeline_type=build.pipeline_type,
+        verdict=verdict,
+        jobs=tuple(JobFinding(r.job, r.diagnosis, v, r.lines) for r, v in pairs),
+        pull_request=build.pull_request,
+        related_pull_requests=tuple(related),
+    )

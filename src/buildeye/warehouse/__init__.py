@@ -1,0 +1,10 @@
+"""Where CI facts and judgements live: ClickHouse, embedded in this process or on a server, with the same SQL.
+
+Every stage reads rows here and writes rows here, so each can run alone, again, or on another machine.
+"""
+
+from buildeye.warehouse.connection import open_warehouse
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.store import Result, Warehouse
+
+__all__ = ["Baseline", "JobDiagnosis", "KeptLog", "Push", "Result", "Warehouse", "open_warehouse"]

@@ -1,0 +1,69 @@
+"""What is kept besides the model's own words: a push, and what belongs to a job but is no judgement of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from buildeye.model import Diagnosis
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One push to a branch or tag; `ref` is the full one (`refs/heads/main`), `message` that of the head commit."""
+
+    repository_full_name: str
+    ref: str
+    after: str
+    before: str = ""
+    message: str = ""
+    author_name: str = ""
+    author_login: str = ""
+    committed_at: datetime | None = None
+    pusher: str = ""
+    forced: bool = False
+    deleted: bool = False
+    pushed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobDiagnosis:
+    """The diagnosis of a job's log and whose it is; of two, the one with the later `diagnosed_at` (UTC) counts."""
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    diagnosis: Diagnosis
+    diagnosed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KeptLog:
+    """Where a job's log is. `place` is empty when we hold no copy; `size_bytes` and `sha256` are of the raw bytes.
+
+    `expired` says that GitHub has it no longer, `checked_at` (UTC) when all this was true.
+    """
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    checked_at: datetime
+    place: str = ""
+    size_bytes: int | None = None
+    sha256: str = ""
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a green run of a job printed: the hashes (64 bits, unsigned) of its masked lines; order does not matter.
+
+    Of two for one job name and branch the one completed later counts.
+    """
+
+    repository_full_name: str
+    job_name: str
+    branch: str
+    job_id: int
+    head_sha: str
+    completed_at: datetime
+    line_hashes: Sequence[int] = ()

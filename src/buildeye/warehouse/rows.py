@@ -1,0 +1,226 @@
+"""The model's words as table rows: which table, which columns, which value in each.
+
+Tables that keep PyTorch's names keep its convention too: '' and 1970 where a value is missing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, TypeVar
+
+from buildeye.model import Evidence, Job, PullRequest, Run, UsageError, Verdict
+from buildeye.warehouse import version
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+
+_NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Table(Generic[Fact]):
+    """A table and how one fact becomes its row: `columns` names each column and what goes into it."""
+
+    name: str
+    columns: dict[str, Callable[[Fact], Any]]
+
+    def row(self, fact: Fact) -> list[Any]:
+        """The values of a fact, in the order of `columns`. UsageError for a time without a zone."""
+        return [value(fact) for value in self.columns.values()]
+
+
+RUNS: Final = Table[Run](
+    "default.workflow_run",
+    {
+        "id": lambda run: run.id,
+        "repository_full_name": lambda run: run.repository_full_name,
+        "name": lambda run: run.name,
+        "status": lambda run: run.status,
+        "conclusion": lambda run: run.conclusion or "",
+        "event": lambda run: run.event,
+        "workflow_id": lambda run: run.workflow_id,
+        "path": lambda run: run.path,
+        "head_sha": lambda run: run.head_sha,
+        "head_branch": lambda run: run.head_branch,
+        "run_attempt": lambda run: run.run_attempt,
+        "run_number": lambda run: run.run_number,
+        "created_at": lambda run: _time(run.created_at),
+        "run_started_at": lambda run: _time(run.run_started_at),
+        "updated_at": lambda run: _time(run.updated_at),
+        "actor": lambda run: (run.actor,),
+        "triggering_actor": lambda run: (run.triggering_actor,),
+        "display_title": lambda run: run.display_title,
+        "html_url": lambda run: run.html_url,
+        "pull_requests": lambda run: [(number,) for number in run.pull_requests],
+        "_version": version.run_version,
+    },
+)
+
+JOBS: Final = Table[Job](
+    "default.workflow_job",
+    {
+        "id": lambda job: job.id,
+        "run_id": lambda job: job.run_id,
+        "repository_full_name": lambda job: job.repository_full_name,
+        "name": lambda job: job.name,
+        "workflow_name": lambda job: job.workflow_name,
+        "status": lambda job: job.status,
+        "conclusion": lambda job: job.conclusion or "",
+        "run_attempt": lambda job: job.run_attempt,
+        "head_sha": lambda job: job.head_sha,
+        "head_branch": lambda job: job.head_branch,
+        "created_at": lambda job: _time(job.created_at),
+        "started_at": lambda job: _time(job.started_at),
+        "completed_at": lambda job: _time(job.completed_at),
+        "runner_id": lambda job: job.runner_id or 0,
+        "runner_name": lambda job: job.runner_name or "",
+        "runner_group_name": lambda job: job.runner_group_name or "",
+        "labels": lambda job: list(job.labels),
+        "steps": lambda job: [
+            (
+                step.name,
+                step.number,
+                step.status,
+                step.conclusion or "",
+                _time(step.started_at),
+                _time(step.completed_at),
+            )
+            for step in job.steps
+        ],
+        "html_url": lambda job: job.html_url,
+        "_version": version.job_version,
+    },
+)
+
+PULL_REQUESTS: Final = Table[PullRequest](
+    "default.pull_request",
+    {
+        "repository_full_name": lambda pull: pull.repository_full_name,
+        "number": lambda pull: pull.number,
+        "title": lambda pull: pull.title,
+        "user": lambda pull: (pull.author,),
+        "state": lambda pull: pull.state,
+        "base": lambda pull: (pull.base_ref, pull.base_sha, (pull.repository_full_name,)),
+        "head": lambda pull: (pull.head_ref, pull.head_sha),
+        "created_at": lambda pull: _time(pull.created_at),
+        "updated_at": lambda pull: _time(pull.updated_at),
+        "merged_at": lambda pull: _time(pull.merged_at),
+        "merge_commit_sha": lambda pull: pull.merge_commit_sha or "",
+        "html_url": lambda pull: pull.html_url,
+        "changed_files": lambda pull: list(pull.changed_files),
+        "_version": version.pull_request_version,
+    },
+)
+
+PUSHES: Final = Table[Push](
+    "default.push",
+    {
+        "repository_full_name": lambda push: push.repository_full_name,
+        "ref": lambda push: push.ref,
+        "before": lambda push: push.before,
+        "after": lambda push: push.after,
+        "head_commit": lambda push: (
+            push.after,
+            push.message,
+            _time(push.committed_at),
+            (push.author_name, push.author_login),
+        ),
+        "pusher": lambda push: (push.pusher,),
+        "forced": lambda push: push.forced,
+        "deleted": lambda push: push.deleted,
+        "pushed_at": lambda push: _time(push.pushed_at),
+        "_version": lambda push: version.moment_version(push.pushed_at, push),
+    },
+)
+
+DIAGNOSES: Final = Table[JobDiagnosis](
+    "buildeye.diagnosis",
+    {
+        "repository_full_name": lambda row: row.repository_full_name,
+        "run_id": lambda row: row.run_id,
+        "job_id": lambda row: row.job_id,
+        "log": lambda row: row.diagnosis.log,
+        "cause": lambda row: str(row.diagnosis.cause),
+        "category": lambda row: row.diagnosis.category,
+        "determinism": lambda row: str(row.diagnosis.determinism),
+        "confidence": lambda row: row.diagnosis.confidence,
+        "summary": lambda row: row.diagnosis.summary,
+        "key_line_number": lambda row: None if row.diagnosis.key_line is None else row.diagnosis.key_line.number,
+        "key_line_text": lambda row: "" if row.diagnosis.key_line is None else row.diagnosis.key_line.text,
+        "excerpts": lambda row: [(each.start, each.end, each.why) for each in row.diagnosis.excerpts],
+        "evidence": lambda row: _evidence(row.diagnosis.evidence),
+        "files": lambda row: list(row.diagnosis.files),
+        "tests": lambda row: list(row.diagnosis.tests),
+        "signature": lambda row: row.diagnosis.signature,
+        "suggestions": lambda row: [
+            (each.title, str(each.cost), list(each.steps), each.command) for each in row.diagnosis.suggestions
+        ],
+        "retry_helps": lambda row: row.diagnosis.retry_helps,
+        "rule_set": lambda row: row.diagnosis.rule_set,
+        "diagnosed_at": lambda row: _time(row.diagnosed_at),
+        "_version": lambda row: version.diagnosis_version(row.diagnosed_at, row),
+    },
+)
+
+LOGS: Final = Table[KeptLog](
+    "buildeye.log",
+    {
+        "repository_full_name": lambda log: log.repository_full_name,
+        "run_id": lambda log: log.run_id,
+        "job_id": lambda log: log.job_id,
+        "place": lambda log: log.place,
+        "size_bytes": lambda log: log.size_bytes,
+        "sha256": lambda log: log.sha256,
+        "expired": lambda log: log.expired,
+        "checked_at": lambda log: _time(log.checked_at),
+        "_version": lambda log: version.moment_version(log.checked_at, log),
+    },
+)
+
+BASELINES: Final = Table[Baseline](
+    "buildeye.job_baseline",
+    {
+        "repository_full_name": lambda baseline: baseline.repository_full_name,
+        "job_name": lambda baseline: baseline.job_name,
+        "branch": lambda baseline: baseline.branch,
+        "job_id": lambda baseline: baseline.job_id,
+        "head_sha": lambda baseline: baseline.head_sha,
+        "completed_at": lambda baseline: _time(baseline.completed_at),
+        "line_hashes": lambda baseline: sorted(set(baseline.line_hashes)),
+        "_version": lambda baseline: version.moment_version(baseline.completed_at, baseline),
+    },
+)
+
+
+def verdicts(repository: str) -> Table[Verdict]:
+    """The table of verdicts, for jobs of `repository` (`owner/name`)."""
+    return Table(
+        "buildeye.verdict",
+        {
+            "repository_full_name": lambda verdict: repository,
+            "run_id": lambda verdict: verdict.run_id,
+            "job_id": lambda verdict: verdict.job_id,
+            "cause": lambda verdict: str(verdict.cause),
+            "category": lambda verdict: verdict.category,
+            "confidence": lambda verdict: verdict.confidence,
+            "level": lambda verdict: str(verdict.level),
+            "determinism": lambda verdict: str(verdict.determinism),
+            "reasons": lambda verdict: _evidence(verdict.reasons),
+            "signature": lambda verdict: verdict.signature,
+            "rule_set": lambda verdict: verdict.rule_set,
+            "judged_at": lambda verdict: None if verdict.judged_at is None else _time(verdict.judged_at),
+            "_version": lambda verdict: version.moment_version(verdict.judged_at, verdict),
+        },
+    )
+
+
+def _evidence(evidence: Sequence[Evidence]) -> list[tuple[Any, ...]]:
+    return [(each.kind, each.id, each.line, each.quote, each.why) for each in evidence]
+
+
+def _time(moment: datetime | None) -> datetime:
+    if moment is None:
+        return _NONE
+    if moment.tzinfo is None:
+        raise UsageError(f"time {moment.isoformat()} has no zone: the warehouse keeps aware times in UTC only.")
+    return moment

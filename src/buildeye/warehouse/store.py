@@ -1,0 +1,186 @@
+"""Writing facts and asking questions: one INSERT a batch, one file a saved question.
+
+A write that returned is on disk. Writing is idempotent: the same facts twice, in any order, or half of them and then
+all leave the same rows in the `_latest` views.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from buildeye.model import Job, PullRequest, Run, UsageError, Verdict
+from buildeye.warehouse import rows, statements
+from buildeye.warehouse.failures import outside_failures, question_failures
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+
+if TYPE_CHECKING:
+    from clickhouse_connect.driver.client import Client
+
+BATCH_ROWS: Final = 5_000
+_PARAMETER: Final = re.compile(r"\{\s*(\w+)\s*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a query answers: column names, their ClickHouse types, and the rows; times are aware, in UTC."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+class Warehouse:
+    """An open warehouse; close it, or use it in `with`. `place` names it in messages, without a password.
+
+    Writes raise OutsideError when the store fails, and nothing may be assumed of that batch: write it again.
+    """
+
+    def __init__(self, client: "Client", place: str) -> None:
+        self._client = client
+        self.place = place
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder or the server; the second time does nothing."""
+        self._client.close()
+
+    def write_runs(self, runs: Sequence[Run]) -> None:
+        """Keep what is known of runs; a newer attempt beats an older one, a later state an earlier one."""
+        self._write(rows.RUNS, runs)
+
+    def write_jobs(self, jobs: Sequence[Job]) -> None:
+        """Keep what is known of jobs; a later state beats an earlier one."""
+        self._write(rows.JOBS, jobs)
+        self._carry_diagnoses({(job.repository_full_name, job.id) for job in jobs if job.status == "completed"})
+
+    def write_pull_requests(self, pulls: Sequence[PullRequest]) -> None:
+        """Keep what is known of pull requests; the later `updated_at` wins."""
+        self._write(rows.PULL_REQUESTS, pulls)
+
+    def write_pushes(self, pushes: Sequence[Push]) -> None:
+        """Keep pushes, one row a branch and commit."""
+        self._write(rows.PUSHES, pushes)
+
+    def write_diagnoses(self, diagnoses: Sequence[JobDiagnosis]) -> None:
+        """Keep diagnoses, one row a job, and show them in `default.workflow_job.torchci_classification`."""
+        self._write(rows.DIAGNOSES, diagnoses)
+        self._carry_diagnoses({(each.repository_full_name, each.job_id) for each in diagnoses})
+
+    def write_verdicts(self, verdicts: Sequence[Verdict], repository: str) -> None:
+        """Keep verdicts on jobs of `repository` (`owner/name`), one row a job; the later `judged_at` wins."""
+        self._write(rows.verdicts(repository), verdicts)
+
+    def write_logs(self, logs: Sequence[KeptLog]) -> None:
+        """Keep where logs are, one row a job; the later `checked_at` wins."""
+        self._write(rows.LOGS, logs)
+
+    def write_baseline(self, baseline: Baseline) -> None:
+        """Keep the line set of a green job unless that of a later one is kept already."""
+        self._write(rows.BASELINES, [baseline])
+
+    def ask(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Answer the saved question `queries/NAME.sql`, one dictionary a row; its header says what the columns mean.
+
+        UsageError for a question that does not exist and for parameters it does not have or lacks.
+        """
+        sql = saved_query(name)
+        wanted, given = set(_PARAMETER.findall(_without_comments(sql))), set(parameters)
+        if wanted != given:
+            raise UsageError(
+                f"saved query {name} takes {', '.join(sorted(wanted))}; missing: {_names(wanted - given)}, "
+                f"unknown: {_names(given - wanted)}."
+            )
+        with question_failures(self.place):
+            answer = self._client.query(sql, parameters=_bound(parameters))
+        names = [str(column) for column in answer.column_names]
+        return [dict(zip(names, row, strict=True)) for row in answer.result_rows]
+
+    def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Result:
+        """Run one statement with native parameters (`{name:Type}`) and give back all rows.
+
+        It does what it is told: guard SQL of strangers before. UsageError when ClickHouse refuses the statement.
+        """
+        with question_failures(self.place):
+            answer = self._client.query(sql, parameters=_bound(parameters or {}))
+            columns = tuple(str(column) for column in answer.column_names)
+            types = tuple(str(column.name) for column in answer.column_types)
+            if not columns and _is_select(sql):
+                columns, types = self._described(sql, parameters or {})
+        return Result(columns, types, tuple(tuple(row) for row in answer.result_rows))
+
+    def _described(self, sql: str, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns of a query without rows, which the embedded engine does not send."""
+        described = self._client.query(f"DESCRIBE (\n{sql.strip().rstrip(';')}\n)", parameters=_bound(parameters))
+        named = [(str(row[0]), str(row[1])) for row in described.result_rows]
+        return tuple(name for name, _ in named), tuple(kind for _, kind in named)
+
+    def _write(self, table: rows.Table[rows.Fact], facts: Sequence[rows.Fact]) -> None:
+        for batch in _batches(facts):
+            values = [table.row(fact) for fact in batch]
+            with outside_failures(self.place):
+                self._client.insert(table.name, values, column_names=list(table.columns))
+
+    def _carry_diagnoses(self, jobs: set[tuple[str, int]]) -> None:
+        """Copy the newest diagnosis of each job into the job's own row, where PyTorch's queries look for it."""
+        for batch in _batches(sorted(jobs)):
+            for repository in sorted({repository for repository, _ in batch}):
+                ids = [number for owner, number in batch if owner == repository]
+                with outside_failures(self.place):
+                    self._client.command(statements.CARRY_DIAGNOSES, parameters={"repository": repository, "jobs": ids})
+
+
+def saved_query(name: str) -> str:
+    """The text of a saved question. UsageError names those that exist."""
+    if name not in saved_queries():
+        raise UsageError(f"there is no saved query {name!r}; there are {', '.join(saved_queries())}.")
+    return _queries().joinpath(f"{name}.sql").read_text("utf-8")
+
+
+def saved_queries() -> tuple[str, ...]:
+    """The names of all saved questions, sorted."""
+    return tuple(sorted(file.name.removesuffix(".sql") for file in _queries().iterdir() if file.name.endswith(".sql")))
+
+
+def _queries() -> "resources.abc.Traversable":
+    return resources.files(__package__).joinpath("queries")
+
+
+def _without_comments(sql: str) -> str:
+    return re.sub(r"^\s*--.*$", "", sql, flags=re.MULTILINE)
+
+
+def _is_select(sql: str) -> bool:
+    return re.match(r"\s*(SELECT|WITH)\b", _without_comments(sql), re.IGNORECASE) is not None
+
+
+def _names(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _bound(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as ClickHouse reads them: times as text in UTC, with a fraction only where there is one."""
+    return {name: _time_text(value) if isinstance(value, datetime) else value for name, value in parameters.items()}
+
+
+def _time_text(moment: datetime) -> str:
+    if moment.tzinfo is None:
+        raise UsageError(f"time {moment.isoformat()} has no zone: give aware times.")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
+
+
+def _batches(facts: Sequence[rows.Fact]) -> Iterator[list[rows.Fact]]:
+    remaining = iter(facts)
+    while batch := list(islice(remaining, BATCH_ROWS)):
+        yield batch
