@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import explain, rules
+from buildeye.cli import demo, explain, monitor, rules, stages
 
 app = typer.Typer(
     name="build-eye",
@@ -31,4 +31,12 @@ def _root(
 
 
 app.command("explain")(explain.explain)
+app.command("monitor")(monitor.monitor)
+app.command("fetch-runs")(stages.fetch_runs)
+app.command("collect-metadata")(stages.collect_metadata)
+app.command("classify")(stages.classify)
+app.command("recommend")(stages.recommend)
+app.command("report")(stages.report)
+app.command("archive")(stages.archive)
+app.command("demo")(demo.demo)
 app.add_typer(rules.app, name="rules")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from buildeye.model import Job
+    from buildeye.model import Diagnosis, Job
 
 
 def explain(
@@ -27,35 +27,45 @@ def explain(
       gh run view --log-failed 123 | build-eye explain -
       build-eye explain --json logs_123.zip
     """
-    from buildeye.cli.face import show_diagnosis
     from buildeye.logs.baseline import line_set
     from buildeye.logs.diagnose import diagnose
     from buildeye.logs.ruleset import load_ruleset
     from buildeye.logs.source import open_logs
+    from buildeye.model import BuildEyeError
 
     rules = load_ruleset(knowledge)
     facts = _read_job(job) if job else None
     known = None
     if baseline:
         known = {h for log in open_logs(str(baseline), stdin=sys.stdin.buffer) for h in line_set(log)}
-    failed = False
+    worst = 0
     for name in logs:
-        for log in open_logs(name, stdin=sys.stdin.buffer):
-            with log:
-                diagnosis = diagnose(log, rules, baseline=known, job=facts)
-                failed = failed or diagnosis.cause not in ("none",)
-                if as_json:
-                    typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=False))
-                else:
-                    typer.echo(show_diagnosis(diagnosis, color=sys.stdout.isatty()))
+        try:
+            for log in open_logs(name, stdin=sys.stdin.buffer):
+                with log:
+                    _answer(diagnose(log, rules, baseline=known, job=facts), as_json=as_json)
+        except BuildEyeError as e:
+            typer.echo(f"build-eye: {e}", err=True)
+            worst = max(worst, e.exit_code)
+    if worst:
+        raise typer.Exit(worst)
+
+
+def _answer(diagnosis: "Diagnosis", *, as_json: bool) -> None:
+    from buildeye.cli.face import show_diagnosis
+
+    if as_json:
+        typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=False))
+    else:
+        typer.echo(show_diagnosis(diagnosis, color=sys.stdout.isatty()))
 
 
 def _read_job(path: Path) -> "Job":
-    from buildeye.github.convert import job_from_json
+    from buildeye.github.convert import job_from
     from buildeye.model import OutsideError, UsageError
 
     try:
-        return job_from_json(json.loads(path.read_text(encoding="utf-8")))
+        return job_from(json.loads(path.read_text(encoding="utf-8")), "")
     except OSError as e:
         raise UsageError(f"{path}: cannot be read ({e.strerror}); --job takes the job as GitHub's REST API returns it") from e
     except (ValueError, OutsideError) as e:

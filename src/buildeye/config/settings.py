@@ -147,7 +147,7 @@ class TargetRepository(Repository):
         "its name",
         pattern=GITHUB_NAME,
     )
-    monitored_workflows: Names = setting((), "a list of workflow file names", "more files, as below")
+    monitored_workflows: Names = setting((), "a list of workflow file names", "more workflow files to watch")
 
 
 class ArchiveRepository(Repository):

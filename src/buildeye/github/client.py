@@ -1,7 +1,6 @@
 """The GitHub client: each method one question about CI, answered in the words of the model."""
 
 import dataclasses
-import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,7 +28,6 @@ HEADERS = {
     "x-github-api-version": "2022-11-28",
     "user-agent": f"build-eye/{__version__}",
 }
-COMPARED_FILES = 300  # GitHub lists no more files of a comparison or a page of a commit
 
 
 def _now() -> datetime:
@@ -61,11 +59,7 @@ class GitHub:
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        try:
-            url = httpx2.URL(base_url)
-        except httpx2.InvalidURL as error:
-            raise UsageError(f"api.base_url is not an address: {error}") from error
-        self._transport = ApiTransport(transport or environment_transport(), url, token)
+        self._transport = ApiTransport(transport or environment_transport(), _address(base_url), token)
         self._wire = Wire(base_url, token, self._transport, Patience(retries, rate_limit_wait, backoff, sleep, clock))
         options: dict[str, Any] = {"headers": HEADERS, "timeout": timeout, "follow_redirects": True}
         above = cached(self._transport, cache_dir) if cache_dir else self._transport
@@ -119,7 +113,7 @@ class GitHub:
         branch: str | None = None,
         event: str | None = None,
     ) -> Iterator[Run]:
-        """Runs created from `since` to `until` (now), both included, newest first and each once.
+        """Runs created from `since` to `until` (now), both included, each once and in GitHub's order (newest first).
 
         `workflows` are workflow files by name, path or shell pattern; empty means all. GitHub shows 1000 runs of a
         search, so a window with more is read in halves.
@@ -247,7 +241,7 @@ class GitHub:
         more = True
         while more:
             number += 1
-            numbered = {**params, "per_page": self._per_page, "page": number}
+            numbered: dict[str, str | int] = {**params, "per_page": self._per_page, "page": number}
             data, linked = self._answer(path, asked, numbered)
             if number == 1 and first is not None:
                 first.append(data)
@@ -274,6 +268,16 @@ class GitHub:
         return data, linked
 
 
+def _address(base_url: str) -> httpx2.URL:
+    try:
+        url = httpx2.URL(base_url)
+    except httpx2.InvalidURL as error:
+        raise UsageError(f"api.base_url is no address ({error}); GitHub's is https://api.github.com") from error
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise UsageError("api.base_url is no http(s) address; GitHub's is https://api.github.com")
+    return url
+
+
 def _repo(owner: str, repo: str) -> str:
     return f"/repos/{quote(owner, safe='')}/{quote(repo, safe='')}"
 
@@ -295,14 +299,10 @@ def _has_more(data: Any, linked: bool | None, seen: int, full: bool) -> bool:
     return seen < total if isinstance(total, int) else full
 
 
-@functools.lru_cache(maxsize=1024)
-def _file_of(path: str) -> tuple[str, str]:
-    plain = path.partition("@")[0]
-    return plain, PurePosixPath(plain).name
-
-
 def _of_workflows(path: str, workflows: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in workflows for name in _file_of(path))
+    plain = path.partition("@")[0]
+    names = (plain, PurePosixPath(plain).name)
+    return any(fnmatchcase(name, pattern) for pattern in workflows for name in names)
 
 
 def _at_home(run: Run, owner: str, repo: str) -> Run:

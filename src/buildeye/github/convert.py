@@ -69,6 +69,13 @@ class Fields:
         except (ValueError, OverflowError):
             raise self._wrong(key, "a time") from None
 
+    def epoch(self, key: str) -> datetime:
+        """A time given as seconds since 1970."""
+        try:
+            return datetime.fromtimestamp(self.number(key), UTC)
+        except (ValueError, OverflowError, OSError):
+            raise self._wrong(key, "a time") from None
+
     def within(self, key: str) -> "Fields":
         """An object inside, empty when null or absent."""
         value = self._data.get(key)
@@ -203,7 +210,7 @@ def comparison_from(data: object, commits: tuple[Commit, ...]) -> Comparison:
 def rate_limit_from(data: object) -> RateLimit:
     """The limit of the REST interface (`core`)."""
     core = Fields(data, "the rate limit").within("resources").within("core")
-    return RateLimit(core.number("limit"), core.number("remaining"), datetime.fromtimestamp(core.number("reset"), UTC))
+    return RateLimit(core.number("limit"), core.number("remaining"), core.epoch("reset"))
 
 
 def file_names(files: list[Any], what: str) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ def write_compressed(chunks: Iterable[bytes], target: Path) -> int:
         with os.fdopen(handle, "wb") as file:
             compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True).compressobj()
             for chunk in chunks:
-                _write(file.fileno(), compressor.compress(chunk))
-            _write(file.fileno(), compressor.flush())
+                file.write(compressor.compress(chunk))
+            file.write(compressor.flush())
         size = part.stat().st_size
         part.replace(target)
     except OSError as error:
@@ -44,11 +44,6 @@ def write_compressed(chunks: Iterable[bytes], target: Path) -> int:
         with suppress(FileNotFoundError):
             part.unlink()
     return size
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
 
 
 def _unwritable(target: Path, error: OSError) -> OutsideError:

@@ -1,10 +1,11 @@
 """What lies between the client and the network: token, counting, proxies, and the store of answers seen before.
 
-The token is added below the cache, so it never reaches the disk, and only for the API's own origin, so a redirect to
-another host never carries it.
+The token is added below the cache, so it never reaches the disk, and only for the REST interface itself, so a redirect
+to another host or to a store of logs never carries it.
 """
 
 import hashlib
+import logging
 import sqlite3
 import threading
 import urllib.request
@@ -16,10 +17,20 @@ import httpx2
 from hishel import CacheOptions, SqliteStorage
 from hishel.httpx2 import CacheTransport
 
+from buildeye.config.secrets import masked
 from buildeye.github.facts import Stats
 from buildeye.model import OutsideError
 
+for name, level in (
+    ("httpx2", logging.WARNING),  # tells the whole address of each request: those of logs carry a signature
+    ("httpcore2", logging.WARNING),  # tells headers
+    ("hishel", logging.CRITICAL),  # tells tracebacks of a cache that can do without
+    ("stamina", logging.ERROR),  # tells each retry; the last failure is told by the client
+):
+    logging.getLogger(name).setLevel(level)
+
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+API_PLACES = ("/repos/", "/repositories/", "/rate_limit")  # a store of logs may share the host of the interface
 CACHE_BYTES = 512 * 1024**2
 CACHE_IDLE_SECONDS = 30 * 86_400.0
 
@@ -32,11 +43,12 @@ def origin_of(url: httpx2.URL) -> Origin:
 
 
 class ApiTransport(httpx2.BaseTransport):
-    """Adds the token for the API's origin only, and counts what goes there and what is left of the rate limit."""
+    """Adds the token where the REST interface is asked, nowhere else; counts what is asked there and what is left."""
 
     def __init__(self, inner: httpx2.BaseTransport, base_url: httpx2.URL, token: str | None) -> None:
         self._inner = inner
         self._origin = origin_of(base_url)
+        self._places = tuple(base_url.path.rstrip("/") + place for place in API_PLACES)
         self._token = token
         self._lock = threading.Lock()
         self._stats = Stats()
@@ -48,7 +60,7 @@ class ApiTransport(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request."""
-        if origin_of(request.url) != self._origin:
+        if origin_of(request.url) != self._origin or not request.url.path.startswith(self._places):
             return self._inner.handle_request(request)
         headers = request.headers.copy()
         if self._token:
@@ -105,8 +117,18 @@ class ProxyTransport(httpx2.BaseTransport):
     def _transport(self, proxy: str) -> httpx2.HTTPTransport:
         with self._lock:
             if proxy not in self._transports:
-                self._transports[proxy] = httpx2.HTTPTransport(proxy=proxy or None)
+                self._transports[proxy] = _through(proxy)
             return self._transports[proxy]
+
+
+def _through(proxy: str) -> httpx2.HTTPTransport:
+    try:
+        return httpx2.HTTPTransport(proxy=proxy or None)
+    except (ImportError, ValueError) as error:  # no SOCKS support installed; a scheme or address that is none
+        raise OutsideError(
+            f"the proxy {masked(proxy)} of the environment cannot be used; name an http(s) proxy, "
+            "or install httpx2[socks] for a SOCKS proxy"
+        ) from error
 
 
 def environment_transport() -> httpx2.BaseTransport:

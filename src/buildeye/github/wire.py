@@ -21,6 +21,8 @@ from buildeye.model import OutsideError
 Answer = TypeVar("Answer")
 
 SECONDARY_WAIT = 60.0  # seconds; what GitHub asks for when it names no time
+RESET_SLACK = 1.0  # seconds by which GitHub's clock may be behind ours
+YEAR = 365 * 86_400.0  # seconds; no clock is asked to count further
 ERROR_BODY = 65_536  # bytes of a refusal that are read
 HELP = "See docs/token-setup.md"
 
@@ -70,9 +72,11 @@ class Refusal:
 class _FaultError(Exception):
     """A 5xx, or an answer of the log store that a new redirect may mend."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(f"status {response.status_code}")
+        self.status = response.status_code
+        after = response.headers.get("retry-after", "")
+        self.retry_after = float(after) if after.isdecimal() else None
 
 
 class Wire:
@@ -96,11 +100,7 @@ class Wire:
 
         NotFoundError: 404 or 410. OutsideError: every other failure.
         """
-        url = (
-            httpx2.URL(f"{str(self._base).rstrip('/')}{path}", params=dict(params))
-            if params
-            else httpx2.URL(f"{str(self._base).rstrip('/')}{path}")
-        )
+        url = httpx2.URL(f"{str(self._base).rstrip('/')}{path}").copy_merge_params(dict(params))
         waited = self._wait(self._exhausted_for(path), 0.0, asked)
         while True:
             outcome = self._attempts(client, url, asked, read)
@@ -116,7 +116,8 @@ class Wire:
         stats = self._api.stats
         if stats.remaining != 0 or stats.reset_at is None or path == "/rate_limit":
             return 0.0
-        return max(0.0, (stats.reset_at - self._patience.clock()).total_seconds())
+        left = (stats.reset_at - self._patience.clock()).total_seconds()
+        return _within_a_year(left + RESET_SLACK) if left > 0 else 0.0
 
     def _wait(self, pause: float, waited: float, asked: Asked) -> float:
         if not pause:
@@ -138,7 +139,7 @@ class Wire:
         backoff = self._patience.backoff
         try:
             for attempt in stamina.retry_context(
-                on=_may_pass,
+                on=lambda error: _next_try(error, backoff),
                 attempts=tries,
                 timeout=None,
                 wait_initial=backoff.first,
@@ -171,7 +172,7 @@ class Wire:
                 return read(response)
             elsewhere = origin_of(response.url) != origin_of(self._base)
             if response.status_code >= 500 or (elsewhere and response.status_code not in {404, 410}):
-                raise _FaultError(response.status_code)
+                raise _FaultError(response)
             return Refusal(response.status_code, response.headers, _message(response))
 
 
@@ -190,10 +191,10 @@ def pause_asked_for(refusal: Refusal, now: datetime) -> float | None:
         return None
     after = refusal.headers.get("retry-after", "")
     if after.isdecimal():
-        return max(1.0, float(after))
+        return _within_a_year(float(after))
     reset = moment_of(refusal.headers.get("x-ratelimit-reset", ""))
     if refusal.headers.get("x-ratelimit-remaining") == "0" and reset is not None:
-        return max(1.0, (reset - now).total_seconds() + 1.0)
+        return _within_a_year((reset - now).total_seconds() + RESET_SLACK)
     if refusal.status == HTTPStatus.TOO_MANY_REQUESTS or "secondary rate limit" in refusal.message.lower():
         return SECONDARY_WAIT
     return None
@@ -215,14 +216,21 @@ def refused(refusal: Refusal, asked: Asked, *, with_token: bool) -> OutsideError
             needed = _permission(refusal.headers.get("x-accepted-github-permissions", "")) or asked.permission
             return OutsideError(f'{opening}the token lacks "{needed}". {HELP}')
         case _:
-            told = refusal.message or HTTPStatus(refusal.status).phrase
+            told = refusal.message or "no reason given"
             return OutsideError(f"{opening}{told} ({asked.what})")
 
 
-def _may_pass(error: Exception) -> bool:
-    return isinstance(error, _FaultError | httpx2.TransportError | httpx2.DecodingError) and not isinstance(
-        error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError
-    )
+def _within_a_year(seconds: float) -> float:
+    return min(max(1.0, seconds), YEAR)
+
+
+def _next_try(error: Exception, backoff: Backoff) -> bool | float:
+    """Whether another try may help; as a number: the seconds GitHub asks to wait before it."""
+    if isinstance(error, _FaultError):
+        return True if error.retry_after is None else min(error.retry_after, backoff.longest)
+    if isinstance(error, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
+        return False
+    return isinstance(error, httpx2.TransportError | httpx2.DecodingError)
 
 
 def _permission(accepted: str) -> str:

@@ -7,6 +7,7 @@ warning, an expected error of a passing test and the runner's cleaning up do not
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from buildeye.logs.engine import Lines, compiled
 from buildeye.logs.marks import Mark
@@ -31,6 +32,7 @@ RETRY_REACH = 8
 """Lines within which a retry mark speaks of the error before it."""
 
 _WARNING = re.compile(r"^(?:\W*(?:warning|warn|W)\b\W|.{0,60}\bWARN(?:ING)?\b[: \]])|^npm warn\b", re.IGNORECASE)
+_NOT_TEXT = re.compile(r"\(\?P<\w+>|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[i:]|[^A-Za-z0-9 ]")
 _PASSED = re.compile(r"(?:^|\s)(?:PASSED|ok|XFAIL|xfailed)\s*$")
 
 
@@ -64,12 +66,25 @@ def confirm(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
 def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
     """Give every hit its score, best first; equal scores in the order of the log."""
     last_cause = max((h.line for h in hits if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)), default=0)
-    scored = [_score(h, structure, lines, last_cause) for h in hits if not _is_script(h, structure)]
-    return sorted(scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line))
+    scored = [_score(h, structure, lines, last_cause) for h in hits if not structure.is_echo(h.line) and _fits(h, structure)]
+    return sorted(
+        scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line, -specificity(h.rule.any))
+    )
 
 
-def _is_script(hit: Hit, structure: Structure) -> bool:
-    return structure.is_echo(hit.line)
+@lru_cache(maxsize=4096)
+def specificity(patterns: tuple[str, ...]) -> int:
+    """How much plain text a rule asks for: on one line, the rule that names more of it knows it better."""
+    return min(len(_NOT_TEXT.sub("", pattern)) for pattern in patterns)
+
+
+def _fits(hit: Hit, structure: Structure) -> bool:
+    """Is the hit in the kind of step that its rule is for?"""
+    if not hit.rule.step:
+        return True
+    section = structure.section_at(hit.line)
+    wanted = compiled(hit.rule.step)
+    return any(wanted.search(name) for name in (section.name if section else "", structure.job_name) if name)
 
 
 def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit:

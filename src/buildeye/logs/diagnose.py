@@ -6,7 +6,7 @@ words that sound like failure, then unknown. The path taken is in the evidence.
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from buildeye.logs import baseline as baselines
 from buildeye.logs import quotes, words
@@ -15,24 +15,36 @@ from buildeye.logs.engine import Lines, Log
 from buildeye.logs.marks import Mark
 from buildeye.logs.rules import Tier
 from buildeye.logs.ruleset import RuleSet
-from buildeye.logs.secrets import mask, strip_controls
+from buildeye.logs.secrets import Masker, mask, strip_controls
+from buildeye.logs.stepnames import kind_of
 from buildeye.logs.structure import Structure, read_structure
 from buildeye.logs.testids import tidy
+from buildeye.logs.text import looks_binary
 from buildeye.model import (
     Cause,
     Cost,
-    Determinism,
     Diagnosis,
     Evidence,
+    Excerpt,
     Job,
     KeyLine,
+    LogLine,
     Suggestion,
 )
 
+SAMPLE = 65536
 MAX_QUOTE = 400
 MAX_OTHERS = 6
 MAX_TESTS = 50
 MAX_FILES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """A diagnosis, and the lines of its excerpts to show beside it, in log order."""
+
+    diagnosis: Diagnosis
+    lines: tuple[LogLine, ...] = ()
 
 
 def diagnose(log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job: Job | None = None) -> Diagnosis:
@@ -40,16 +52,35 @@ def diagnose(log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job:
 
     `baseline` is the line set of a passing log of the same job (`baseline.line_set`); `job` what GitHub says of the job.
     """
+    return read_log(log, rules, baseline=baseline, job=job).diagnosis
+
+
+def read_log(
+    log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job: Job | None = None, show: int = 0
+) -> LogReading:
+    """As `diagnose`, with up to `show` lines of the log that are worth reading, masked, nearest to the key line first kept."""
     if job is not None and job.conclusion in ("success", "skipped", "neutral"):
-        return _nothing_failed(log.name, f"the job ended as {job.conclusion}", rules.hash)
+        return LogReading(_nothing_failed(log.name, f"the job ended as {job.conclusion}", rules.hash))
     if log.size == 0:
-        return Diagnosis(log.name, summary="The log is empty; nothing can be said from it.", rule_set=rules.hash)
+        said = "The log is empty; nothing can be said from it."
+        return LogReading(Diagnosis(log.name, summary=said, rule_set=rules.hash))
+    if looks_binary(log.read(0, SAMPLE)):
+        said = "This is no text log: most of it is binary. Give the log itself, or an archive of it (.gz, .zst, .zip)."
+        return LogReading(Diagnosis(log.name, summary=said, rule_set=rules.hash))
     found = rules.find(log)
     structure = read_structure(found.lines, found.marks, job)
     ranked = weigh(found.hits, structure, found.lines)
     new = baselines.new_lines(log, baseline) if baseline is not None else None
-    reading = _Reading(log.name, rules.hash, found.lines, structure, ranked, new)
-    return reading.diagnosis()
+    diagnosis = _Reading(log.name, rules.hash, found.lines, structure, ranked, new).diagnosis()
+    return LogReading(diagnosis, _shown(found.lines, diagnosis, show))
+
+
+def _shown(lines: Lines, diagnosis: Diagnosis, show: int) -> tuple[LogLine, ...]:
+    key = diagnosis.key_line.number if diagnosis.key_line else 0
+    wanted = {n for e in diagnosis.excerpts for n in range(e.start, min(e.end, e.start + show) + 1)}
+    masker = Masker()
+    kept = sorted(sorted(wanted, key=lambda n: (abs(n - key), n))[:show])
+    return tuple(LogLine(n, masker.line(strip_controls(lines[n]))) for n in kept)
 
 
 def _nothing_failed(name: str, why: str, rule_set: str) -> Diagnosis:
@@ -119,30 +150,49 @@ class _Reading:
         return value
 
     def _without_rule(self) -> Diagnosis:
-        found = words.spots(self.lines, self.structure, self.new or None)
-        kind = "baseline" if self.new else "words"
-        line = found[0].line if found else (self.new[0] if self.new else None)
-        if line is None:
-            wrapper = next(iter(self.ranked), None)
-            line = wrapper.line if wrapper else self.structure.exit_line
-        if line is None:
-            return Diagnosis(
-                self.name, summary="Nothing in this log says that or why something failed.", rule_set=self.rule_set
-            )
-        quote = self._say(self.lines[line])
-        why = "not in the passing log of this job" if self.new else "the strongest words of failure before the end"
-        return Diagnosis(
-            log=self.name,
-            confidence=0.3 if found else 0.1,
-            summary=self._summary(f"No rule knows this failure; read first: {quote[:160]}", [], ""),
-            key_line=KeyLine(line, quote),
-            excerpts=self._excerpts(line),
-            evidence=(Evidence("baseline" if self.new else "words", kind, quote[:MAX_QUOTE], why, line), *self._context(line)),
+        line = self._best_line()
+        named = kind_of(self.structure.failed.name if self.structure.failed else "", self.structure.job_name)
+        if line is None and named is None:
+            said = "Nothing in this log says that or why something failed."
+            return Diagnosis(self.name, summary=said, rule_set=self.rule_set)
+        quote = self._say(self.lines[line]) if line else ""
+        evidence = self._found(line, quote) if line else []
+        if named is None:
+            title = f"No rule knows this failure; read first: {quote[:160]}"
+            known = Diagnosis(self.name, confidence=0.3, signature=f"unknown|{baselines.mask(quote)[:160]}")
+        else:
+            kind, name = named
+            said = self._say(name)[:80]
+            title = fill(kind.title, {"step": said})
+            evidence.insert(0, Evidence("step", f"step.{kind.category}", said, "what this step does says what its failure is"))
+            signature = f"step.{kind.category}|{baselines.mask(said)}|{baselines.mask(quote)[:160]}"
+            known = Diagnosis(self.name, kind.cause, kind.category, confidence=kind.confidence, signature=signature)
+        return replace(
+            known,
+            summary=self._summary(title, [], ""),
+            key_line=KeyLine(line, quote) if line else None,
+            excerpts=self._excerpts(line) if line else (),
+            evidence=(*evidence, *self._marks()),
             files=tuple(quotes.files_in([quote]))[:MAX_FILES],
-            signature=f"unknown|{baselines.mask(quote)[:160]}",
             suggestions=_LOOK,
             rule_set=self.rule_set,
         )
+
+    def _best_line(self) -> int | None:
+        """The line to read first when no rule speaks: strong words, else the last line said before the failure was."""
+        found = words.spots(self.lines, self.structure, self.new or None)
+        if found and found[0].weight >= words.CLEAR:
+            return found[0].line
+        if self.new:
+            return found[0].line if found else self.new[0]
+        return words.last_said(self.lines, self.structure) or (found[0].line if found else None)
+
+    def _found(self, line: int, quote: str) -> list[Evidence]:
+        if self.new:
+            first = Evidence("baseline", "baseline", quote[:MAX_QUOTE], "not in the passing log of this job", line)
+        else:
+            first = Evidence("words", "words", quote[:MAX_QUOTE], "what was said last and loudest before the end", line)
+        return [first, *self._context(line)]
 
     def _summary(self, title: str, tests: Sequence[str], named: str) -> str:
         title = title.rstrip(".")
@@ -198,7 +248,7 @@ class _Reading:
             said.append(Evidence("step", "exit", self._say(self.lines[structure.exit_line])[:200], "how it ended", structure.exit_line))
         return said
 
-    def _excerpts(self, key: int) -> "tuple[quotes.Excerpt, ...]":
+    def _excerpts(self, key: int) -> tuple[Excerpt, ...]:
         if self.new:
             return _new_excerpts(self.lines, self.new, key)
         start, end = quotes.block_around(self.lines, key, 4, 8)
@@ -215,12 +265,12 @@ class _Reading:
         return mask(strip_controls(text))
 
 
-def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> "tuple[quotes.Excerpt, ...]":
+def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> tuple[Excerpt, ...]:
     ordered = sorted(
         baselines.spans(new),
         key=lambda s: (not s.start <= key <= s.end, -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1))),
     )
-    return tuple(quotes.Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
+    return tuple(Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
 
 
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -255,5 +305,3 @@ _LOOK = (
         ("Open the log at the key line.", "If the cause is clear, write a rule for it (docs/rules.md) so that it is known next time."),
     ),
 )
-
-__all__ = ["Determinism", "diagnose", "fill"]

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import hyperscan
 
 from buildeye.logs.text import clean, strip_ansi
+from buildeye.model import UsageError
 
 _FLAGS = hyperscan.HS_FLAG_MULTILINE
 FIRST_HITS = 400
@@ -56,9 +57,9 @@ def hyperscan_pattern(pattern: str) -> bytes:
     if body.startswith("^"):
         body = r"(?:^|\W)(?:" + body[1:] + ")"
     if body.endswith("$") and not body.endswith(r"\$"):
-        body = body[:-1] + r"\s*$"
+        body = body[:-1] + r"[ \t\r]*$"
     elif body.endswith("$)") and not body.endswith(r"\$)"):
-        body = body[:-2] + r"\s*$)"
+        body = body[:-2] + r"[ \t\r]*$)"
     return (flags + body).encode()
 
 
@@ -69,13 +70,6 @@ def hyperscan_problem(pattern: str) -> str | None:
     except hyperscan.HyperscanError as e:
         return f"the linear-time matcher refuses it ({e})"
     return None
-
-
-def hyperscan_finds(patterns: tuple[str, ...], text: str) -> bool:
-    """Does the linear-time matcher find any of the patterns in the text?"""
-    found: list[int] = []
-    Matcher.compile(patterns).database.scan(text.encode(), match_event_handler=lambda i, *_: found.append(i))
-    return bool(found)
 
 
 @lru_cache(maxsize=4096)
@@ -99,10 +93,20 @@ class Matcher:
         if cache and (loaded := _load(cache / name)):
             return cls(loaded)
         database = hyperscan.Database()
-        database.compile(expressions=expressions, ids=list(range(len(patterns))), flags=[_FLAGS] * len(patterns))
+        try:
+            database.compile(expressions=expressions, ids=list(range(len(patterns))), flags=[_FLAGS] * len(patterns))
+        except hyperscan.HyperscanError as e:
+            raise UsageError(_refused(patterns) or f"the failure rules do not compile together ({e})") from e
         if cache:
             _store(cache / name, hyperscan.dumpb(database))
         return cls(database)
+
+
+def _refused(patterns: Sequence[str]) -> str:
+    for pattern in patterns:
+        if said := hyperscan_problem(pattern):
+            return f"rule pattern {pattern!r}: {said}; check the pack with `build-eye rules lint`"
+    return ""
 
 
 def _load(path: Path) -> Any | None:
@@ -147,12 +151,20 @@ def scan(log: Log, matcher: Matcher) -> Scan:
     last = 0
     for block in log.blocks():
         result.starts.append((block.line, block.offset, block.continues))
-        data = strip_ansi(block.data)
+        data = strip_ansi(_readable(block))
         found: list[tuple[int, int]] = []
         database.scan(data, match_event_handler=_collector(found))
         last = _number(result, data, block.line, sorted(set(found)))
         result.lines = last
     return result
+
+
+def _readable(block: Block) -> bytes:
+    """The bytes of a block without the middle of a line that is longer than a block: nobody reads that far."""
+    if not block.continues:
+        return block.data
+    end = block.data.find(b"\n")
+    return b"" if end < 0 else block.data[end:]
 
 
 def _collector(found: list[tuple[int, int]]) -> Any:

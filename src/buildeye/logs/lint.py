@@ -2,47 +2,73 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from buildeye.logs.engine import hyperscan_finds, hyperscan_problem
+from buildeye.logs.choose import weigh
+from buildeye.logs.engine import Matcher, hyperscan_problem, scan
 from buildeye.logs.rules import Rule, Tier
-from buildeye.model import CATEGORIES, Cause
+from buildeye.logs.ruleset import RuleSet
+from buildeye.logs.source import LogFile
+from buildeye.logs.structure import Structure
+from buildeye.model import CATEGORIES, Cause, UsageError
 
 _ID = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
-
-
-def captures(rule: Rule) -> set[str]:
-    """Names of all groups that the patterns of a rule can capture."""
-    return {name for pattern in rule.any for name in re.compile(pattern).groupindex}
+_KNOWN = {c for categories in CATEGORIES.values() for c in categories}
+_ALWAYS_FILLED = {"test", "run_id"}
 
 
 def lint(rules: Sequence[Rule]) -> list[str]:
     """Everything wrong with these rules, one line each; empty when they are good.
 
-    Checks what one rule alone can show: ids, categories, patterns that both matchers read alike, both kinds of
-    examples, placeholders that a pattern can fill. Whether another rule takes its example away is `engine`'s to say.
+    Checks ids, categories, patterns that both matchers read alike, both kinds of examples, and placeholders that a
+    pattern can fill. Whether one rule takes another's example away is `shadowed`'s to say.
     """
+    linear = _Linear.of([p for rule in rules for p in rule.any])
     problems: list[str] = []
     seen: set[str] = set()
-    known = {c for categories in CATEGORIES.values() for c in categories}
     for rule in rules:
-        say = [f"{rule.id}: {what}" for what in _lint_one(rule, known)]
         if rule.id in seen:
-            say.append(f"{rule.id}: this id is taken twice")
+            problems.append(f"{rule.id}: this id is taken twice")
         seen.add(rule.id)
-        problems += say
+        problems += [f"{rule.id}: {what}" for what in _lint_one(rule, linear)]
     return problems
 
 
-def _lint_one(rule: Rule, known: set[str]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class _Linear:
+    """All patterns compiled together; `matcher` is None when one of them does not compile."""
+
+    patterns: dict[str, int]
+    matcher: Matcher | None
+
+    @classmethod
+    def of(cls, patterns: Sequence[str]) -> "_Linear":
+        unique = list(dict.fromkeys(patterns))
+        try:
+            return cls({p: i for i, p in enumerate(unique)}, Matcher.compile(unique))
+        except UsageError:
+            return cls({}, None)
+
+    def problem(self, pattern: str) -> str | None:
+        return None if pattern in self.patterns else hyperscan_problem(pattern)
+
+    def finds(self, patterns: Sequence[str], text: str) -> bool:
+        if self.matcher is None:
+            return True
+        hits = scan(LogFile.of("example", text.encode()), self.matcher).hits
+        return any(self.patterns[p] in hits for p in patterns)
+
+
+def _lint_one(rule: Rule, linear: _Linear) -> list[str]:
     bad: list[str] = []
     if not _ID.fullmatch(rule.id):
         bad.append("an id is written pack.name, in lower case")
-    if rule.category not in known and rule.cause is Cause.UNKNOWN:
+    if rule.category not in _KNOWN and rule.cause is Cause.UNKNOWN:
         bad.append(f"category {rule.category!r} is not known")
     for pattern in (*rule.any, *rule.all, *rule.absent, *([rule.step] if rule.step else [])):
         bad += [f"{what}: {pattern}" for what in pattern_problems(pattern)]
-        if said := hyperscan_problem(pattern):
+        if not bad and (said := linear.problem(pattern)):
             bad.append(f"{said}: {pattern}")
     if bad:
         return bad
@@ -52,17 +78,26 @@ def _lint_one(rule: Rule, known: set[str]) -> list[str]:
     bad += [f"matches what it must not: {x!r}" for x in rule.must_not_match if matches(rule, x)]
     bad += [
         f"the two matchers disagree on: {x!r}"
-        for x in (*rule.must_match, *rule.must_not_match)
-        if matches(rule, x) and not hyperscan_finds(rule.any, x)
+        for x in rule.must_match
+        if matches(rule, x) and not linear.finds(rule.any, x)
     ]
+    return bad + _lint_words(rule)
+
+
+def _lint_words(rule: Rule) -> list[str]:
     texts = [rule.title, rule.explanation, *(t for a in rule.advice for t in (a.title, a.command, *a.steps))]
-    missing = {m for t in texts for m in _PLACEHOLDER.findall(t)} - captures(rule) - {"line", "step", "job", "run_id"}
-    bad += [f"no pattern captures {{{m}}}" for m in sorted(missing)]
+    missing = {m for t in texts for m in _PLACEHOLDER.findall(t)} - captures(rule) - _ALWAYS_FILLED
+    bad = [f"no pattern captures {{{m}}}" for m in sorted(missing)]
     if rule.tier in (Tier.CAUSE, Tier.SYMPTOM) and not (rule.explanation and rule.advice):
         bad.append("a cause or symptom needs an explanation and advice")
     if not 0 < rule.confidence <= 1:
         bad.append("confidence is a probability")
     return bad
+
+
+def captures(rule: Rule) -> set[str]:
+    """Names of all groups that the patterns of a rule can capture."""
+    return {name for pattern in rule.any for name in re.compile(pattern).groupindex}
 
 
 def pattern_problems(pattern: str) -> list[str]:
@@ -109,3 +144,20 @@ def matches(rule: Rule, example: str) -> bool:
         return any(compiled.search(line) for line in lines)
 
     return any(map(found, rule.any)) and all(map(found, rule.all)) and not any(map(found, rule.absent))
+
+
+def shadowed(rules: RuleSet, with_examples: Sequence[Rule]) -> list[str]:
+    """Rules that lose their own example to a rule of another cause, one line each.
+
+    Losing to another rule of the same cause is a choice of the better line; losing to another cause is a wrong verdict.
+    """
+    bad: list[str] = []
+    for rule in with_examples:
+        if rule.tier not in (Tier.CAUSE, Tier.SYMPTOM):
+            continue
+        for example in rule.must_match:
+            found = rules.find(LogFile.of("example", example.encode()))
+            best = weigh(found.hits, Structure(found.lines.count), found.lines)
+            if best and best[0].rule.cause is not rule.cause and best[0].rule.id != rule.id:
+                bad.append(f"{rule.id}: its own example goes to {best[0].rule.id} ({best[0].rule.cause}): {example!r}")
+    return bad

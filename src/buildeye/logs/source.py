@@ -82,6 +82,11 @@ class LogFile:
         self._read_at = read_at
         self._close = close
 
+    @classmethod
+    def of(cls, name: str, data: bytes) -> Self:
+        """A log that is in memory already."""
+        return cls(name, len(data), lambda offset, count: data[offset : offset + count], lambda: None)
+
     def read(self, start: int, end: int) -> bytes:
         """The bytes from offset `start` up to `end`, as far as the log goes.
 

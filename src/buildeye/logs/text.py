@@ -55,3 +55,12 @@ _COMMAND = re.compile(r"^##\[(?:error|warning|notice|debug)\](?:Error: )?")
 def bare(line: str) -> str:
     """A cleaned line without the runner's annotation mark."""
     return _COMMAND.sub("", line)
+
+
+def looks_binary(sample: bytes) -> bool:
+    """Is this no text at all? Stray NUL bytes and broken UTF-8 are text still; a tenth of the bytes is not."""
+    if not sample:
+        return False
+    odd = sum(sample.count(bytes([b])) for b in range(32) if b not in (7, 8, 9, 10, 12, 13, 27))
+    broken = sample.decode("utf-8", "replace").count("\ufffd")
+    return odd > len(sample) * 0.1 or broken > len(sample) * 0.1

@@ -48,23 +48,24 @@ def is_wide(head: bytes) -> bool:
 def as_utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The same text as UTF-8 when a byte order mark says that it is UTF-16 or UTF-32, else unchanged."""
     first = b""
-    for chunk in chunks:
-        first += chunk
-        if len(first) >= 4:
-            break
+    cut_off: CutOff | None = None
+    try:
+        while len(first) < 4 and (chunk := next(chunks, None)) is not None:
+            first += chunk
+    except CutOff as error:
+        cut_off = error
     codec = next((codec for mark, codec in _WIDE if first.startswith(mark)), None)
     if codec is None:
         yield first
         yield from chunks
-        return
-    decoder = codecs.getincrementaldecoder(codec)(errors="replace")
-    cut_off: CutOff | None = None
-    try:
-        for chunk in itertools.chain([first], chunks):
-            yield decoder.decode(chunk).encode("utf-8", "replace")
-    except CutOff as error:
-        cut_off = error
-    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+    else:
+        decoder = codecs.getincrementaldecoder(codec)(errors="replace")
+        try:
+            for chunk in itertools.chain([first], chunks):
+                yield decoder.decode(chunk).encode("utf-8", "replace")
+        except CutOff as error:
+            cut_off = error
+        yield decoder.decode(b"", final=True).encode("utf-8", "replace")
     if cut_off:
         raise cut_off
 
@@ -80,8 +81,6 @@ def gunzip(read: Reader) -> Iterator[bytes]:
             continue
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
-            if not data:
-                raise CutOff("the gzip data is cut off")
             before = member.copy()
             try:
                 chunk = member.decompress(data, CHUNK)
@@ -89,7 +88,9 @@ def gunzip(read: Reader) -> Iterator[bytes]:
                 yield from _until_broken(before, data)
                 raise CutOff("the gzip data is damaged") from error
             yield chunk
-            data = member.unconsumed_tail or (b"" if member.eof else read(_GZIP_CHUNK))
+            data = member.unconsumed_tail
+            if not (data or member.eof or len(chunk) == CHUNK or (data := read(_GZIP_CHUNK))):
+                raise CutOff("the gzip data is cut off")
         data = (member.unused_data or read(_GZIP_CHUNK)).lstrip(b"\0") or read(_GZIP_CHUNK)
 
 

@@ -22,6 +22,8 @@ _WRAPPER = re.compile(
     r"(?i)(?:process completed with|exited with|exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)|custom container implementation failed"
     r"|failed to run script step|npm err!|elifecycle|finished: failure|marked build as failure|returned non-zero exit"
 )
+CLEAR = 0.45
+"""From this weight on a line names a failure; below, it only sounds a little like one."""
 REACH = 4000
 """Lines before the end that are read when no rule speaks; older lines seldom tell why a job ended."""
 
@@ -65,6 +67,17 @@ def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None)
     if only is None and found:
         found = _last_cluster(found)
     return sorted(found, key=lambda s: (-s.weight, s.line))
+
+
+def last_said(lines: Lines, structure: Structure) -> int | None:
+    """The last line before the failure was told that says something itself: no mark, no wrapper, no echo, not blank."""
+    section = structure.failed
+    first = max(1, section.start if section else 1, structure.end - 50)
+    for n in range(min(structure.end, lines.count), first - 1, -1):
+        text = lines[n]
+        if len(text.strip()) > 3 and not text.startswith("##[") and not structure.is_echo(n) and not _WRAPPER.search(text):
+            return n
+    return None
 
 
 def _last_cluster(found: list[Spot], gap: int = 60) -> list[Spot]:

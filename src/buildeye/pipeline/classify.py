@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from buildeye.logs.diagnose import diagnose
-from buildeye.logs.engine import Lines, scan
+from buildeye.logs.diagnose import LogReading, read_log
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile, open_logs
 from buildeye.model import BuildEyeError, Cause, Diagnosis, Finding, Job, JobFinding, LogLine, Run, Verdict
 from buildeye.pipeline.metadata import Build, FailedJob
-from buildeye.triage.facts import diagnose_facts, is_failure, is_superseded
+from buildeye.triage.facts import diagnose_facts, diagnose_run, is_failure, is_superseded
 from buildeye.triage.judge import Case, Sighting, Thresholds, judge, speak_for_run
 
 MAX_SHOWN = 50
@@ -48,7 +47,10 @@ def classify(
     reads: list[Read] = []
     for build in builds:
         if is_failure(build.run):
-            reads += [_read(build, failed, rules) for failed in _failed_jobs(build)]
+            failed_jobs = _failed_jobs(build)
+            reads += [_read(build, failed, rules) for failed in failed_jobs]
+            if not failed_jobs:
+                reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
         progress(1)
     seen = [s for r in reads if (s := _sighting(r)) is not None]
     if history is not None:
@@ -68,26 +70,25 @@ def cancelled(builds: Sequence[Build]) -> list[tuple[Build, str]]:
 def _failed_jobs(build: Build) -> list[FailedJob]:
     if build.failed:
         return list(build.failed)
-    failed = [j for j in build.jobs if j.conclusion in ("failure", "timed_out")]
-    if failed:
-        return [FailedJob(j) for j in failed]
-    run = build.run
-    whole = Job(
+    return [FailedJob(j) for j in build.jobs if j.conclusion in ("failure", "timed_out")]
+
+
+def _whole(run: Run) -> Job:
+    """A run in the form of a job, for a failure of which no job is known."""
+    return Job(
         run.id, run.id, run.name, run.status, run.conclusion, head_sha=run.head_sha, head_branch=run.head_branch,
         repository_full_name=run.repository_full_name, html_url=run.html_url, started_at=run.run_started_at,
     )  # fmt: skip
-    return [FailedJob(whole, log_state="GitHub names no failed job in this run")]
 
 
 def _read(build: Build, failed: FailedJob, rules: RuleSet) -> Read:
     """Read one failed job's log; a log that cannot be read leaves what the job's own facts say, and the reason."""
     try:
         with _open(failed) as log:
-            diagnosis = diagnose(log, rules, job=failed.job)
-            lines = _shown(log, diagnosis, rules)
+            reading = read_log(log, rules, job=failed.job, show=MAX_SHOWN)
     except (_NoLog, BuildEyeError) as e:
-        diagnosis, lines = diagnose_facts(failed.job, str(e)), ()
-    return Read(build, failed.job, diagnosis, lines)
+        reading = LogReading(diagnose_facts(failed.job, str(e)))
+    return Read(build, failed.job, reading.diagnosis, reading.lines)
 
 
 class _NoLog(Exception):
@@ -101,20 +102,6 @@ def _open(failed: FailedJob) -> LogFile:
     if failed.log_excerpt:
         return LogFile.of(name, failed.log_excerpt.encode())
     raise _NoLog(failed.log_state)
-
-
-def _shown(log: LogFile, diagnosis: Diagnosis, rules: RuleSet) -> tuple[LogLine, ...]:
-    from buildeye.logs.secrets import Masker, strip_controls
-
-    lines = Lines(log, scan(log, rules.matcher))
-    wanted: set[int] = set()
-    for excerpt in diagnosis.excerpts:
-        wanted.update(range(excerpt.start, min(excerpt.end, excerpt.start + MAX_SHOWN) + 1))
-        if len(wanted) >= MAX_SHOWN:
-            break
-    masker = Masker()
-    kept = sorted(wanted, key=lambda n: abs(n - (diagnosis.key_line.number if diagnosis.key_line else n)))[:MAX_SHOWN]
-    return tuple(LogLine(n, masker.line(strip_controls(lines[n]))) for n in sorted(kept))
 
 
 def _sighting(read: Read) -> Sighting | None:

@@ -9,7 +9,6 @@ adds to the reports of the day instead of replacing them.
 import os
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,7 +17,7 @@ from buildeye.model import Cause, OutsideError, UsageError
 from buildeye.reports.disk import only_writer, read_if_there, write_whole
 from buildeye.reports.folder import kept_files, read_told, tell
 from buildeye.reports.git import Git, Token, open_git, reason
-from buildeye.reports.paths import STORE, report_file, store_file
+from buildeye.reports.paths import report_file, store_file
 
 TRIES = 5
 _FOLDER = "reports"
@@ -167,8 +166,6 @@ def _is_there(key: tuple[date, str], reports: Path, target: Path) -> bool:
 
 def _changes(git: Git) -> dict[str, list[str]]:
     """What is new, changed and gone in the archive's reports, staged for one commit."""
-    with suppress(FileNotFoundError):
-        (git.folder / _FOLDER / STORE / ".lock").unlink()
     git.run("add", "--all", "--force", "--", _FOLDER)
     listed = git.run("diff", "--cached", "--no-renames", "--name-status", "-z", "--", _FOLDER).split("\0")
     changes: dict[str, list[str]] = {"A": [], "M": [], "D": []}

@@ -132,7 +132,8 @@ def _talks(variable: str) -> bool:
 
 def _configure(env: dict[str, str], *settings: tuple[str, str]) -> None:
     """Add git settings to an environment, after those it already holds."""
-    start = int(env.get("GIT_CONFIG_COUNT") or 0)
+    known = env.get("GIT_CONFIG_COUNT", "")
+    start = int(known) if known.isdecimal() else 0
     for number, (key, value) in enumerate(settings, start):
         env[f"GIT_CONFIG_KEY_{number}"] = key
         env[f"GIT_CONFIG_VALUE_{number}"] = value

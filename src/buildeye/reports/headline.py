@@ -26,10 +26,11 @@ GRAVITY = (
 )
 NO_FAILURE = (Cause.CANCELLED, Cause.NONE)
 
-# Conventions between `triage` and this module: evidence that speaks against the verdict has an id with this prefix; the
-# culprit of a broken trunk is the quote ("#9771" or a commit) of the reason with this id.
-AGAINST = "against."
-CULPRIT = "history.culprit"
+# Conventions between `triage` and this module: the `why` of evidence that speaks against the verdict starts so; what
+# broke the trunk ("#9771" or a commit) and the first commit known to fail there are quotes of reasons with these ids.
+AGAINST = "against it: "
+CULPRIT = "culprit"
+FIRST_SEEN = "base-branch"
 
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -64,11 +65,12 @@ def title(findings: Sequence[Finding], language: Language) -> str:
     """The title (without `#`) of findings that are `in_order`: whose problem, and what fails."""
     say, finding = words(language), findings[0]
     name = _subject(finding, say)
-    claim = say[_claim_key(finding)]
+    others = _not_covered(findings)
+    partly = others.keys() & {Cause.CODE, Cause.CONFIGURATION}
+    claim = say["claim.partly" if partly and finding.pull_request else _claim_key(finding)]
     detail = _detail(finding, language)
     text = say["title" if detail else "title.plain"].format(subject=name, claim=claim, detail=detail)
-    unexplained = _unexplained(findings)
-    return say["title.unexplained"].format(title=text, count=unexplained) if unexplained else text
+    return say["title.besides"].format(title=text, list=_counted(others, say)) if others else text
 
 
 def summary(findings: Sequence[Finding], language: Language) -> str:
@@ -85,10 +87,21 @@ def summary(findings: Sequence[Finding], language: Language) -> str:
     return " ".join(filter(None, (told, _besides(findings, say))))
 
 
-def claimed(finding: Finding) -> Cause:
+def claimed(finding: Finding | JobFinding) -> Cause:
     """The cause as far as it may be claimed: without a level of confidence it is unknown."""
     certain = finding.verdict.level is not Level.NONE or finding.verdict.cause in NO_FAILURE
     return finding.verdict.cause if certain else Cause.UNKNOWN
+
+
+def is_against(reason: Evidence) -> bool:
+    """Whether a reason speaks against the verdict it comes with."""
+    return reason.why.startswith(AGAINST)
+
+
+def uncapitalised(label: str) -> str:
+    """A label as it reads inside a sentence; one that starts with an abbreviation stays as it is."""
+    is_name = label[1:2].isupper() or label.startswith("GitHub")
+    return label if is_name else label[:1].lower() + label[1:]
 
 
 def _age(finding: Finding) -> tuple[datetime, int]:
@@ -131,36 +144,39 @@ def _detail(finding: Finding, language: Language) -> str:
 
 def _trunk(finding: Finding, say: Mapping[str, str]) -> str:
     base = finding.pull_request.base_ref if finding.pull_request else finding.run.head_branch
-    since = next((plain(r.quote, 40) for r in finding.verdict.reasons if r.id == CULPRIT), "")
-    if since and not re.fullmatch(r"#\d+|[0-9a-f]{7,40}", since):
-        since = ""
+    quotes = {r.id: r.quote for r in finding.verdict.reasons if re.fullmatch(r"#\d+|[0-9a-f]{7,40}", r.quote)}
+    since = quotes.get(CULPRIT) or quotes.get(FIRST_SEEN, "")
+    key = "detail.trunk"
+    if since:
+        key += ".since" if CULPRIT in quotes else ".seen"
     unsure = "" if finding.verdict.level is Level.HIGH else ".unsure"
-    key = "detail.trunk.since" if since else "detail.trunk"
     return say[key + unsure].format(branch=code(base) or say["trunk"], since=since)
 
 
-def _unexplained(findings: Sequence[Finding]) -> int:
-    """Failures of the leading commit that nobody has explained, when the title says that the change is not at fault."""
+def _not_covered(findings: Sequence[Finding]) -> Counter[Cause]:
+    """Failed jobs of the leading commit that a title which clears the change would hide."""
     if claimed(findings[0]) not in (Cause.INTERFERENCE, Cause.INFRASTRUCTURE):
-        return 0
+        return Counter()
     sha = findings[0].run.head_sha
-    jobs = [job for finding in findings if finding.run.head_sha == sha for job in finding.jobs]
-    return sum(job.verdict.cause is Cause.UNKNOWN or job.verdict.level is Level.NONE for job in jobs)
+    causes = Counter(claimed(job) for finding in findings if finding.run.head_sha == sha for job in finding.jobs)
+    hidden = (Cause.CODE, Cause.CONFIGURATION, Cause.UNKNOWN)
+    return Counter({c: n for c, n in causes.items() if c in hidden})
 
 
 def _besides(findings: Sequence[Finding], say: Mapping[str, str]) -> str:
-    lead = findings[0].verdict.cause
-    counts = Counter(job.verdict.cause for finding in findings for job in finding.jobs if job.verdict.cause != lead)
-    parts = [
-        say["summary.besides.one"].format(cause=say[f"cause.{cause}"], count=counts[cause])
-        for cause in GRAVITY
-        if counts[cause] and cause is not Cause.NONE
-    ]
-    return say["summary.besides"].format(list=", ".join(parts)) if parts else ""
+    lead = claimed(findings[0])
+    causes = Counter(claimed(job) for finding in findings for job in finding.jobs)
+    others: Counter[Cause] = Counter({c: n for c, n in causes.items() if c not in (lead, Cause.NONE)})
+    return say["summary.besides"].format(list=_counted(others, say)) if others else ""
+
+
+def _counted(causes: Counter[Cause], say: Mapping[str, str]) -> str:
+    one = say["summary.besides.one"]
+    return ", ".join(one.format(cause=say[f"cause.{c}"], count=causes[c]) for c in GRAVITY if causes[c])
 
 
 def _from_history(reason: Evidence) -> bool:
-    return reason.kind in ("history", "infrastructure") and not reason.id.startswith(AGAINST)
+    return reason.kind in ("history", "infrastructure") and not is_against(reason)
 
 
 def _first_sentence(text: str) -> str:
@@ -168,8 +184,8 @@ def _first_sentence(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text with a capital first and a full stop last, so that it can follow another sentence."""
-    line = plain(text)
+    """The text without its weight, with a capital first and a full stop last, so that it can follow a sentence."""
+    line = re.sub(r"\s*\([+-][\d.]+\)$", "", plain(text))
     if not line:
         return ""
     return line[0].upper() + line[1:] + ("" if line[-1] in ".!?。…" else ".")

@@ -75,7 +75,7 @@ def fence(lines: Iterable[str], info: str = "") -> list[str]:
 
 
 def front_matter(values: Mapping[str, object]) -> list[str]:
-    """A YAML head in the order given. Text is always quoted, so that no reader takes it for a number, date or yes."""
+    """A YAML head in the order given. Text but for a Word is quoted: no reader takes it for a number, a date or yes."""
     head = yaml.dump(
         {key: _quoted(value) for key, value in values.items()},
         Dumper=_Head,
@@ -92,6 +92,12 @@ def _escape(text: str) -> str:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+class Word(str):
+    """A word of our own vocabulary, which every YAML reader takes for text without quotes."""
+
+    __slots__ = ()
 
 
 class _Text(str):
@@ -117,6 +123,8 @@ _Head.add_representer(
 
 
 def _quoted(value: object) -> object:
+    if isinstance(value, Word):
+        return str(value)
     if isinstance(value, str):
         return _Text(plain(value, 1000))
     if isinstance(value, list | tuple):

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import buildeye
-from buildeye.model import Cause, Evidence, Finding, JobFinding, Suggestion
+from buildeye.model import Cause, Determinism, Evidence, Finding, JobFinding, Suggestion, Verdict, home_cause
 from buildeye.reports import headline
 from buildeye.reports.excerpt import excerpt
-from buildeye.reports.markdown import cell, code, fence, front_matter, link, prose
+from buildeye.reports.markdown import Word, cell, code, fence, front_matter, link, prose
 from buildeye.reports.paths import as_utc, day, group
 from buildeye.reports.words import Language, category_label, words
 
@@ -46,11 +46,11 @@ def _head(findings: Sequence[Finding], language: Language, now: datetime) -> dic
     lead, in_time = findings[0], sorted(findings, key=lambda finding: finding.run.id)
     verdict = lead.verdict
     return {
-        "classification": str(verdict.cause),
-        "confidence": str(verdict.level),
+        "classification": Word(verdict.cause),
+        "confidence": Word(verdict.level),
         "confidence_value": round(verdict.confidence, 4),
-        "category": verdict.category,
-        "determinism": str(verdict.determinism),
+        "category": Word(verdict.category) if home_cause(verdict.category) else verdict.category,
+        "determinism": Word(verdict.determinism),
         "repository": lead.run.repository_full_name,
         "pr": lead.pull_request.number if lead.pull_request else None,
         "run_ids": [finding.run.id for finding in in_time],
@@ -74,26 +74,35 @@ def _analysis(findings: Sequence[Finding], language: Language) -> list[str]:
         if len(findings) > 1:
             out += [f"### {_run_name(finding, say)}", "", _where(finding, say), ""]
         verdict = finding.verdict
-        label = category_label(language, verdict.category)
         percent = f"{say[f'level.{verdict.level}']} ({verdict.confidence * 100:.0f} %)"
-        cause = prose(f"{verdict.cause} / {verdict.category}") + f" ({say[f'cause.{verdict.cause}']}: {prose(label)})"
         out += [
-            _item(say, "classification", cause),
+            _item(say, "classification", _classification(verdict, language)),
             _item(say, "confidence", percent),
             _item(say, "determinism", say[f"determinism.{verdict.determinism}"]),
             *_reasons(finding, say),
             "",
-            f"**{_retry_line(finding, say)}**",
-            "",
         ]
+        if verdict.cause not in headline.NO_FAILURE:
+            out += [f"**{_retry_line(finding, say)}**", ""]
     return out[:-1]
+
+
+def _classification(verdict: Verdict, language: Language) -> str:
+    say = words(language)
+    key = "classification.word" if str(verdict.cause) == verdict.category else "classification"
+    return say[key].format(
+        cause=verdict.cause,
+        category=prose(verdict.category),
+        name=say[f"cause.{verdict.cause}"],
+        label=prose(headline.uncapitalised(category_label(language, verdict.category))),
+    )
 
 
 def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
     job = headline.speaking_job(finding)
     reasons = list(dict.fromkeys((*finding.verdict.reasons, *(job.diagnosis.evidence if job else ()))))
-    speaking = [reason for reason in reasons if not reason.id.startswith(headline.AGAINST)]
-    against = [reason for reason in reasons if reason.id.startswith(headline.AGAINST)]
+    speaking = [reason for reason in reasons if not headline.is_against(reason)]
+    against = [reason for reason in reasons if headline.is_against(reason)]
     out = [f"- **{_colon(say, 'reasoning')}**" + ("" if speaking else f" {say['reason.none']}")]
     out += [f"  - {_reason(reason, say)}" for reason in speaking]
     if against:
@@ -103,8 +112,8 @@ def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
 
 def _reason(reason: Evidence, say: Mapping[str, str]) -> str:
     where = say["reason.line"].format(line=reason.line) if reason.line is not None else ""
-    told = [prose(reason.why), code(reason.quote), f"({', '.join(filter(None, (where, code(reason.id))))})"]
-    return " ".join(filter(None, told))
+    told = ": ".join(filter(None, (prose(reason.why.removeprefix(headline.AGAINST)), code(reason.quote))))
+    return f"{told} ({', '.join(filter(None, (where, code(reason.id))))})"
 
 
 def _retry(finding: Finding) -> tuple[bool | None, int]:
@@ -132,24 +141,21 @@ def _evidence(findings: Sequence[Finding], say: Mapping[str, str], max_log_lines
         if len(findings) > 1:
             out += [f"### {_run_name(finding, say)}", ""]
         else:
-            out += [_where(finding, say), ""]
+            out += [say["run.line"].format(run=_run_name(finding, say), where=_where(finding, say)), ""]
+        out += [f"**{_colon(say, 'links')}** {_links(finding, say)}", ""]
         for jobs in _alike(finding):
-            out += _job_evidence(finding, jobs, say, max_log_lines)
-        if not finding.jobs:
-            out += [_item(say, "links", _run_links(finding, say)), ""]
+            out += _job_evidence(jobs, say, max_log_lines)
     return out[:-1]
 
 
-def _job_evidence(
-    finding: Finding, jobs: Sequence[JobFinding], say: Mapping[str, str], max_log_lines: int
-) -> list[str]:
+def _job_evidence(jobs: Sequence[JobFinding], say: Mapping[str, str], max_log_lines: int) -> list[str]:
     first, others = jobs[0], jobs[1:]
     rules = dict.fromkeys(
         reason.id for reason in (*first.diagnosis.evidence, *first.verdict.reasons) if reason.kind == "rule"
     )
-    out = [_item(say, "patterns", ", ".join(map(code, rules)))] if rules else []
-    job_link = link(code(first.job.name), first.job.html_url)
-    out += [_item(say, "links", " · ".join(filter(None, (job_link, _run_links(finding, say)))))]
+    out = [_item(say, "job", link(code(first.job.name) or str(first.job.id), first.job.html_url))]
+    if rules:
+        out += [_item(say, "patterns", ", ".join(map(code, rules)))]
     if others:
         names = _some((link(code(job.job.name), job.job.html_url) for job in others), say)
         out += ["- " + say["label.same"].format(count=len(others), jobs=names)]
@@ -189,7 +195,8 @@ def _suggestions(findings: Sequence[Finding], say: Mapping[str, str]) -> list[st
     out = [f"## {say['section.suggestions']}", ""]
     cause = headline.claimed(findings[0])
     if not told:
-        return [*out, f"**{_colon(say, 'priority')}** {say[f'default.{cause}']}"]
+        flaky = findings[0].verdict.determinism is Determinism.FLAKY and cause is Cause.CODE
+        return [*out, f"**{_colon(say, 'priority')}** {say['default.flaky' if flaky else f'default.{cause}']}"]
     if cause is Cause.UNKNOWN:
         out += [f"{say['default.unknown']}{say['stop']}", ""]
     for number, suggestion in enumerate(told):
@@ -250,17 +257,16 @@ def _jobs(findings: Sequence[Finding], language: Language) -> list[str]:
 
 def _run_name(finding: Finding, say: Mapping[str, str]) -> str:
     name = code(finding.run.name) or prose(finding.pipeline_type)
-    return say["run.heading"].format(workflow=name, id=link(str(finding.run.id), finding.run.html_url))
+    return say["run.heading"].format(workflow=name, id=finding.run.id)
 
 
 def _where(finding: Finding, say: Mapping[str, str]) -> str:
     run = finding.run
     finished = f"{as_utc(run.updated_at):%Y-%m-%d %H:%M} UTC" if run.updated_at else "?"
-    told = say["run.where"].format(sha=code(run.head_sha[:10]) or "?", attempt=run.run_attempt, when=finished)
-    return f"{code(run.name)}, {told}" if run.name else told
+    return say["run.where"].format(sha=code(run.head_sha[:10]) or "?", attempt=run.run_attempt, when=finished)
 
 
-def _run_links(finding: Finding, say: Mapping[str, str]) -> str:
+def _links(finding: Finding, say: Mapping[str, str]) -> str:
     run = link(say["links.run"].format(id=finding.run.id), finding.run.html_url)
     if finding.pull_request is None:
         return run

@@ -72,8 +72,7 @@ def _name(finding: Finding, language: Language) -> str:
 
 
 def _what(finding: Finding, language: Language) -> str:
-    label = category_label(language, finding.verdict.category)
-    label = label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    label = headline.uncapitalised(category_label(language, finding.verdict.category))
     culprit = next((plain(r.quote, 40) for r in finding.verdict.reasons if r.id == headline.CULPRIT), "")
     job = headline.speaking_job(finding)
     tests = job.diagnosis.tests if job else ()

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha1
-from random import Random
 
 from buildeye.model import Job, PullRequest, Run
+from buildeye.simulator.chance import chance
 from buildeye.simulator.events import Event, Plan, PullDraft, Scene
 from buildeye.simulator.facts import Commit, Past, Plot, Workflow
 from buildeye.simulator.perform import Played, play
-from buildeye.simulator.shapes import WORKFLOWS
+from buildeye.simulator.shapes import SICK_RUNNER, WORKFLOWS
 
 FIRST_PULL = 9702
 FIRST_RUN = 26426100000
@@ -56,9 +56,7 @@ def tell(
     telling.main = _commit(telling, "Pin the simulated toolchain", CARETAKER, first, "main", (), ("pyproject.toml",))
     for event in events:
         _happen(telling, event)
-    workflows = tuple(
-        Workflow(shape.id, shape.name, f".github/workflows/{shape.file}") for shape in WORKFLOWS.values()
-    )
+    workflows = tuple(Workflow(shape.id, shape.name, f".github/workflows/{shape.file}") for shape in WORKFLOWS.values())
     return Past(
         seed=seed,
         now=now,
@@ -159,7 +157,7 @@ def _start(
         actor = pull.author if pull else CARETAKER
         last = telling.attempts[-1].id if telling.attempts else FIRST_RUN
         template = Run(
-            id=last + 1 + Random(f"{telling.seed}/run/{number}/{plan.workflow}").randrange(1, 90_000),
+            id=last + 1 + chance(telling.seed, "run", number, plan.workflow).randrange(1, 90_000),
             name=shape.name,
             status="queued",
             event=event,
@@ -187,8 +185,8 @@ def _display_title(event: str, pull: PullRequest | None, workflow: str) -> str:
 def _attempts(telling: _Telling, template: Run, plan: Plan) -> None:
     start = template.created_at or telling.now
     for number, ending in enumerate(plan.endings, 1):
-        rng = Random(f"{telling.seed}/{template.id}/{number}")
-        played = play(WORKFLOWS[plan.workflow], ending, start, telling.now, rng)
+        rng = chance(telling.seed, template.id, number)
+        played = play(WORKFLOWS[plan.workflow], ending, start, telling.now, rng, _sick(telling, start))
         updated = max(time for one in played for time in _times(one.job))
         status, conclusion = _outcome(played)
         actor = template.actor if number == 1 else CARETAKER
@@ -205,6 +203,11 @@ def _attempts(telling: _Telling, template: Run, plan: Plan) -> None:
         for one in played:
             _keep(telling, run, one)
         start = updated + timedelta(minutes=rng.randint(4, 15))
+
+
+def _sick(telling: _Telling, at: datetime) -> str:
+    """The runner that does nothing of its own in the last day, so that only the story's jobs are seen there."""
+    return SICK_RUNNER if at > telling.now - timedelta(hours=24) else ""
 
 
 def _times(job: Job) -> list[datetime]:

@@ -13,7 +13,8 @@ class Failure:
     """One way to fail.
 
     `at` is the kind of step that fails (see `shapes`), `exit_code` what its process ended with (None: the step is an
-    action, or its text ends with the error mark). `dies` says that the runner went away there: no later step, no teardown.
+    action, or its text ends with the error mark). `dies` says that the runner went away
+    there: no later step, no teardown.
     """
 
     at: str
@@ -45,7 +46,10 @@ FAILURES: dict[str, Failure] = {
         "test", _CODE, "test-failure", test="tests/ut/sample/test_topk_sampler.py::test_topk_keeps_the_largest_values"
     ),
     "trunk-dflash": Failure(
-        "test", _CODE, "test-failure", test="tests/ut/spec_decode/test_dflash_spec.py::test_dflash_spec_matches_greedy[4-8]"
+        "test",
+        _CODE,
+        "test-failure",
+        test="tests/ut/spec_decode/test_dflash_spec.py::test_dflash_spec_matches_greedy[4-8]",
     ),
     "trunk-rope": Failure(
         "test", _CODE, "test-failure", test="tests/ut/ops/test_rotary_embedding.py::test_mrope_cache_is_shared"
@@ -98,9 +102,7 @@ FAILURES: dict[str, Failure] = {
     "job-timeout": Failure(
         "test", _INFRASTRUCTURE, "timeout", exit_code=None, conclusion="cancelled", determinism=_FLAKY
     ),
-    "runner-lost": Failure(
-        "test", _INFRASTRUCTURE, "runner-lost", exit_code=None, dies=True, determinism=_FLAKY
-    ),
+    "runner-lost": Failure("test", _INFRASTRUCTURE, "runner-lost", exit_code=None, dies=True, determinism=_FLAKY),
     "runner-gone": Failure("", _INFRASTRUCTURE, "runner-lost", exit_code=None, dies=True, determinism=_FLAKY),
-}  # fmt: skip
+}
 """By key. `runner-gone` has no text: no step ran and GitHub keeps no log."""

@@ -35,28 +35,31 @@ class _Cut:
     cancels: bool
 
 
-def play(shape: WorkflowShape, ending: Ending, start: datetime, now: datetime, rng: Random) -> tuple[Played, ...]:
-    """The jobs of one attempt that starts at `start`."""
+def play(
+    shape: WorkflowShape, ending: Ending, start: datetime, now: datetime, rng: Random, avoid: str = ""
+) -> tuple[Played, ...]:
+    """The jobs of one attempt that starts at `start`; nothing runs on the runner `avoid` unless the ending says so."""
     if ending.kind == "skipped":
         return tuple(_without_run(job, start, "completed", "skipped") for job in shape.jobs)
     if ending.kind == "queued":
         return tuple(_without_run(job, start, "queued", None) for job in shape.jobs if job.stage == 0)
     cut = _Cut(min(start + ending.after, now), True) if ending.kind == "cancelled" else _Cut(now, False)
     mishaps = {mishap.job: mishap for mishap in ending.mishaps}
-    return tuple(_by_stage(shape, mishaps, start, cut, rng))
+    return tuple(_by_stage(shape, mishaps, start, cut, rng, avoid))
 
 
 def _by_stage(
-    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: _Cut, rng: Random
+    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: _Cut, rng: Random, avoid: str
 ) -> Iterator[Played]:
     at, healthy = start, True
     for stage in sorted({job.stage for job in shape.jobs}):
         ends = []
         for job in (job for job in shape.jobs if job.stage == stage):
             if not healthy:
-                yield _without_run(job, at, "completed", "skipped")
+                if cut.cancels or at < cut.at:
+                    yield _without_run(job, min(at, cut.at), "completed", "skipped")
                 continue
-            planned = _planned(job, mishaps.get(job.name), at + timedelta(seconds=1), rng)
+            planned = _planned(job, mishaps.get(job.name), at + timedelta(seconds=1), rng, avoid)
             ends.append(planned)
             if cut.cancels or at < cut.at:
                 yield _cut_off(planned, cut)
@@ -71,7 +74,7 @@ def _without_run(shape: JobShape, at: datetime, status: str, conclusion: str | N
     return Played(replace(job, labels=POOLS[shape.pool].labels if conclusion != "skipped" else ()), Plot("", NONE))
 
 
-def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Random) -> Played:
+def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Random, avoid: str) -> Played:
     """The job as it goes when nobody interferes."""
     pool = POOLS[shape.pool]
     index = rng.randrange(len(pool.runners))
@@ -79,8 +82,9 @@ def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Ran
     if mishap and mishap.runner:
         runner = mishap.runner
         index = pool.runners.index(runner)
-    elif runner == "a3-4-07":  # the story decides what happens on this one
-        index, runner = 2, pool.runners[2]
+    elif runner == avoid:
+        index = (index + 1) % len(pool.runners)
+        runner = pool.runners[index]
     start = created + timedelta(seconds=rng.randint(*pool.queue))
     length = timedelta(minutes=rng.uniform(*shape.minutes))
     failure = FAILURES[mishap.failure] if mishap else None
@@ -159,7 +163,13 @@ def _cut_off(played: Played, cut: _Cut) -> Played:
     if job.started_at and job.started_at >= cut.at:
         status, conclusion = ("completed", "cancelled") if cut.cancels else ("queued", None)
         bare = replace(
-            job, status=status, conclusion=conclusion, steps=(), runner_id=None, runner_name=None, runner_group_name=None
+            job,
+            status=status,
+            conclusion=conclusion,
+            steps=(),
+            runner_id=None,
+            runner_name=None,
+            runner_group_name=None,
         )
         created = min(job.created_at or cut.at, cut.at)
         done = cut.at if cut.cancels else None

@@ -60,6 +60,9 @@ POOLS: dict[str, Pool] = {
     "hosted": Pool(("ubuntu-latest",), ("GitHub Actions 1000218",), (2, 9), "GitHub Actions"),
 }
 
+SICK_RUNNER = "a3-4-07"
+"""The runner that goes away in the last day."""
+
 _SETUP = StepShape("Set up job", "setup", 0.3)
 _CONTAINERS = StepShape("Initialize containers", "containers", 3)
 _CHECKOUT = StepShape("Checkout repository", "checkout", 0.6)
@@ -149,7 +152,10 @@ WORKFLOWS: dict[str, WorkflowShape] = {
         228664103, "Docs link check", "docs_linkcheck.yaml", (JobShape("Sphinx linkcheck", "cpu", (3, 6), _LINKS, 260),)
     ),
     "image": WorkflowShape(
-        228664104, "Image build lint", "image_build_lint.yaml", (JobShape("build a2 image", "arm", (14, 22), _IMAGE, 1500),)
+        228664104,
+        "Image build lint",
+        "image_build_lint.yaml",
+        (JobShape("build a2 image", "arm", (14, 22), _IMAGE, 1500),),
     ),
     "dashboard": WorkflowShape(
         228664105, "Dashboard", "dashboard.yaml", (JobShape("lint", "hosted", (1, 2), _DASHBOARD, 40),)
@@ -199,5 +205,5 @@ WORKFLOWS: dict[str, WorkflowShape] = {
             JobShape("e2e (main) / singlecard (0)", "a2", (30, 40), _E2E, 4200),
         ),
     ),
-}  # fmt: skip
+}
 """By the key that the story uses."""

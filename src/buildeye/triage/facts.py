@@ -30,6 +30,19 @@ def diagnose_facts(job: Job, log_state: str) -> Diagnosis:
     )
 
 
+def diagnose_run(run: Run) -> Diagnosis:
+    """A diagnosis of a failed run in which no failed job is known."""
+    if run.conclusion == "startup_failure":
+        said = f'The run "{run.name}" could not start: its workflow file is not valid.'
+        return _fact(f"run {run.id}", Cause.CONFIGURATION, "workflow", 0.85, said, "run.startup-failure", run.path or run.name, False)
+    return Diagnosis(
+        f"run {run.id}",
+        summary=f'The run "{run.name}" failed, but no failed job of it is known, so there is nothing to read.',
+        evidence=(Evidence("job", "run.no-job", run.name, "a run fails without a job when its workflow file is not valid, or its jobs were not collected"),),
+        signature=f"no-job|{run.name}",
+    )
+
+
 def _fact(
     name: str, cause: Cause, category: str, sure: float, said: str, rule: str, quote: str, retry: bool, run_id: int = 0
 ) -> Diagnosis:

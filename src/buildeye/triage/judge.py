@@ -103,7 +103,7 @@ def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
 
 
 def _can_be_others(diagnosis: Diagnosis) -> bool:
-    specific = "|" in diagnosis.signature and not diagnosis.signature.startswith(("unknown|", "no-log|"))
+    specific = "|" in diagnosis.signature and not diagnosis.signature.startswith(("unknown|", "no-log|", "no-job|", "step."))
     return diagnosis.cause is Cause.CODE and specific and diagnosis.category not in _OWN_FAULT
 
 

@@ -26,7 +26,11 @@ _FORMS: Final = "chdb:///abs/folder, chdb://relative/folder, chdb://:memory: or 
 _MEMORY: Final = ":memory:"
 _TRUE_FALSE: Final = {"1": True, "true": True, "0": False, "false": False}
 _CONNECT_SECONDS: Final = 10
-_SETTINGS: Final[Mapping[str, Any]] = {"async_insert": 0, "max_partitions_per_insert_block": 0}
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "async_insert": 0,
+    "max_partitions_per_insert_block": 0,
+    "session_timezone": "UTC",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,8 @@ def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
             f"warehouse retention of {retention_days} days: give 1 or more, or none to keep rows for ever."
         )
     place = parse_dsn(dsn)
+    # The driver logs what it also raises; without a handler Python would print that to the user.
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     client = _open_embedded(place) if isinstance(place, Embedded) else _open_server(place)
     try:
         with outside_failures(place.shown):
@@ -186,8 +192,6 @@ def _holder(folder: Path) -> str | None:
 def _open_server(place: Server) -> "Client":
     from clickhouse_connect import get_client
 
-    # The driver logs what it also raises; without a handler Python would print that to the user.
-    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     with outside_failures(place.shown):
         return get_client(
             host=place.host,

@@ -17,7 +17,7 @@ _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Fact = TypeVar("Fact")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table(Generic[Fact]):
     """A table and how one fact becomes its row: `columns` names each column and what goes into it."""
 

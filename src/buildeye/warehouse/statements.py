@@ -7,6 +7,13 @@ from buildeye.warehouse.version import DIAGNOSIS_BITS
 
 _CARRIED: Final = tuple(column for column in JOBS.columns if column != "_version")
 
+ANY_DIAGNOSED: Final = """
+SELECT 1 FROM buildeye.diagnosis
+WHERE repository_full_name = {repository:String} AND job_id IN {jobs:Array(Int64)}
+LIMIT 1
+"""
+"""Asked before the statement below, which costs ten times as much and mostly would have nothing to do."""
+
 CARRY_DIAGNOSES: Final = f"""
 INSERT INTO default.workflow_job ({", ".join(_CARRIED)}, torchci_classification, _version)
 SELECT

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
 BATCH_ROWS: Final = 5_000
+_ZONE: Final = "UTC"
 _PARAMETER: Final = re.compile(r"\{\s*(\w+)\s*:")
 
 
@@ -103,7 +104,7 @@ class Warehouse:
                 f"unknown: {_names(given - wanted)}."
             )
         with question_failures(self.place):
-            answer = self._client.query(sql, parameters=_bound(parameters))
+            answer = self._client.query(sql, parameters=_bound(parameters), query_tz=_ZONE)
         names = [str(column) for column in answer.column_names]
         return [dict(zip(names, row, strict=True)) for row in answer.result_rows]
 
@@ -113,7 +114,7 @@ class Warehouse:
         It does what it is told: guard SQL of strangers before. UsageError when ClickHouse refuses the statement.
         """
         with question_failures(self.place):
-            answer = self._client.query(sql, parameters=_bound(parameters or {}))
+            answer = self._client.query(sql, parameters=_bound(parameters or {}), query_tz=_ZONE)
             columns = tuple(str(column) for column in answer.column_names)
             types = tuple(str(column.name) for column in answer.column_types)
             if not columns and _is_select(sql):
@@ -137,8 +138,10 @@ class Warehouse:
         for batch in _batches(sorted(jobs)):
             for repository in sorted({repository for repository, _ in batch}):
                 ids = [number for owner, number in batch if owner == repository]
+                asked = {"repository": repository, "jobs": ids}
                 with outside_failures(self.place):
-                    self._client.command(statements.CARRY_DIAGNOSES, parameters={"repository": repository, "jobs": ids})
+                    if self._client.query(statements.ANY_DIAGNOSED, parameters=asked).result_rows:
+                        self._client.command(statements.CARRY_DIAGNOSES, parameters=asked)
 
 
 def saved_query(name: str) -> str:

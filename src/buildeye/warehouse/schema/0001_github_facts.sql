@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS default.workflow_run
     dynamoKey String ALIAS concat(repository_full_name, '/', toString(id)),
     url String ALIAS concat('https://api.github.com/repos/', repository_full_name, '/actions/runs/', toString(id)),
     _version UInt256,
-    _inserted_at DateTime('UTC') MATERIALIZED now(),
+    _inserted_at DateTime64(3, 'UTC') MATERIALIZED now64(3),
     INDEX head_sha_index head_sha TYPE bloom_filter GRANULARITY 1,
     INDEX updated_at_index updated_at TYPE minmax GRANULARITY 1
 )
@@ -94,7 +94,7 @@ CREATE TABLE IF NOT EXISTS default.workflow_job
     url String ALIAS concat('https://api.github.com/repos/', repository_full_name, '/actions/jobs/', toString(id)),
     run_url String ALIAS concat('https://api.github.com/repos/', repository_full_name, '/actions/runs/', toString(run_id)),
     _version UInt256,
-    _inserted_at DateTime('UTC') MATERIALIZED now(),
+    _inserted_at DateTime64(3, 'UTC') MATERIALIZED now64(3),
     INDEX run_id_index run_id TYPE bloom_filter GRANULARITY 1,
     INDEX head_sha_index head_sha TYPE bloom_filter GRANULARITY 1,
     INDEX started_at_index started_at TYPE minmax GRANULARITY 1,
@@ -127,7 +127,7 @@ CREATE TABLE IF NOT EXISTS default.push
          (splitByChar('/', repository_full_name)[1], splitByChar('/', repository_full_name)[1])),
     dynamoKey String ALIAS concat(repository_full_name, '/', after),
     _version UInt256,
-    _inserted_at DateTime('UTC') MATERIALIZED now()
+    _inserted_at DateTime64(3, 'UTC') MATERIALIZED now64(3)
 )
 ENGINE = ReplacingMergeTree(_version)
 PARTITION BY toYYYYMM(pushed_at)
@@ -153,7 +153,7 @@ CREATE TABLE IF NOT EXISTS default.pull_request
     changed_files Array(String) COMMENT 'repository paths; GitHub uses this name for their number',
     dynamoKey String ALIAS concat(repository_full_name, '/', toString(number)),
     _version UInt256,
-    _inserted_at DateTime('UTC') MATERIALIZED now()
+    _inserted_at DateTime64(3, 'UTC') MATERIALIZED now64(3)
 )
 ENGINE = ReplacingMergeTree(_version)
 PARTITION BY toYYYYMM(created_at)

@@ -1,0 +1,146 @@
+"""One pass over all stages: what `build-eye monitor` does.
+
+Facts are in the warehouse before anything is judged, verdicts before anything is reported, reports before anything is
+archived: a pass that dies is finished by the next one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from buildeye.config import Settings
+from buildeye.github.client import GitHub
+from buildeye.logs.ruleset import load_ruleset
+from buildeye.model import Finding, Run
+from buildeye.pipeline.classify import cancelled, classify
+from buildeye.pipeline.collect import collect
+from buildeye.pipeline.fetch import fetch_runs
+from buildeye.pipeline.metadata import Build
+from buildeye.pipeline.recommend import recommend
+from buildeye.reports import ArchiveResult, Language, WriteResult, archive, write_reports
+from buildeye.triage.judge import Sighting, Thresholds
+from buildeye.warehouse import JobDiagnosis, KeptLog, Warehouse
+
+AUTHOR = ("Build-Eye", "build-eye@localhost")
+
+
+class Progress(Protocol):
+    """How a long stage tells how far it is."""
+
+    def start(self, what: str, total: int) -> Callable[[int], None]:
+        """Begin a stage of `total` steps; the returned function is called with the steps just done."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one pass found and did; `archive` is None when nothing was to be archived."""
+
+    runs: Sequence[Run]
+    findings: Sequence[Finding]
+    superseded: int
+    stopped: int
+    reports: WriteResult
+    archive: ArchiveResult | None = None
+    archive_error: str = ""
+    warnings: Sequence[str] = field(default=())
+
+
+def monitor(
+    github: GitHub,
+    warehouse: Warehouse,
+    settings: Settings,
+    now: datetime,
+    *,
+    dry_run: bool,
+    progress: Progress,
+    warn: Callable[[str], None],
+) -> Pass:
+    """Fetch, collect, classify, recommend, report, archive. A dry run judges and reports but archives nothing."""
+    step = progress.start("runs", 1)
+    runs = fetch_runs(github, settings, now)
+    step(1)
+    builds = collect(github, settings, runs, settings.storage.data_dir / "logs", warn=warn, progress=progress.start("jobs", len(runs)))
+    _keep_facts(warehouse, builds, now)
+    findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
+    _keep_verdicts(warehouse, findings, settings.target_repository.full_name, now)
+    stops = [kind for _, kind in cancelled(builds)]
+    reports = write_reports(
+        findings,
+        settings.report.output_dir,
+        language=Language(settings.report.language),
+        now=now,
+        max_log_lines=settings.report.max_log_lines,
+    )
+    done = None if dry_run or not archive_address(settings) else _archive(settings)
+    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done)
+
+
+def judged(
+    builds: Sequence[Build], warehouse: Warehouse | None, settings: Settings, now: datetime, progress: Callable[[int], None]
+) -> list[Finding]:
+    """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
+    rules = load_ruleset(settings.storage.knowledge_dirs)
+    given = settings.classification.confidence_thresholds
+    history = None if warehouse is None else lambda signatures: sightings(warehouse, settings, signatures, now)
+    found = classify(
+        builds, rules, Thresholds(given.high, given.medium, given.low), now, history=history, progress=progress
+    )
+    return recommend(found)
+
+
+def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str], now: datetime) -> list[Sighting]:
+    """Where the same signatures were seen within `classification.known_flaky_window_days`, in one question."""
+    if not signatures:
+        return []
+    rows = warehouse.ask(
+        "signature_history",
+        repository=settings.target_repository.full_name,
+        signatures=list(signatures),
+        base_branch=settings.target_repository.branch,
+        since=now - timedelta(days=settings.classification.known_flaky_window_days),
+        until=now,
+    )
+    return [
+        Sighting(
+            row["signature"], row["run_id"], row["head_sha"], row["completed_at"],
+            next(iter(row["pull_requests"]), None), row["actor"], on_base=bool(row["on_base"]),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def _keep_facts(warehouse: Warehouse, builds: Sequence[Build], now: datetime) -> None:
+    warehouse.write_runs([b.run for b in builds])
+    warehouse.write_jobs([j for b in builds for j in b.jobs])
+    pulls = {b.pull_request.number: b.pull_request for b in builds if b.pull_request}
+    warehouse.write_pull_requests(list(pulls.values()))
+    warehouse.write_logs([
+        KeptLog(f.job.repository_full_name, b.run.id, f.job.id, now, str(f.log_file or ""), expired=f.log_file is None)
+        for b in builds for f in b.failed
+    ])  # fmt: skip
+
+
+def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str, now: datetime) -> None:
+    jobs = [(f, j) for f in findings for j in f.jobs]
+    warehouse.write_diagnoses([JobDiagnosis(repository, f.run.id, j.job.id, j.diagnosis, now) for f, j in jobs])
+    warehouse.write_verdicts([j.verdict for _, j in jobs], repository)
+
+
+def archive_address(settings: Settings) -> str:
+    """Where git pushes reports to; empty when no archive is set."""
+    place = settings.archive_repository
+    return place.url or (f"https://github.com/{place.full_name}.git" if place.full_name else "")
+
+
+def _archive(settings: Settings) -> ArchiveResult:
+    return archive(
+        Path(settings.report.output_dir),
+        archive_address(settings),
+        branch=settings.archive_repository.branch,
+        token=settings.archive_token,
+        author=AUTHOR,
+        workdir=settings.storage.data_dir / "archive",
+    )

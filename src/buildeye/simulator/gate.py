@@ -1,0 +1,132 @@
+"""The door in front of the endpoints: tokens, permissions, rate limit, conditional requests, and faults to order."""
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from buildeye.simulator.answers import error_answer, json_answer
+from buildeye.simulator.endpoints import STORE
+from buildeye.simulator.faults import Fault, Faults
+
+WINDOW = 3600
+"""Seconds after which the rate limit starts anew."""
+
+FREE = frozenset((304, 401))
+"""Statuses that cost no rate limit."""
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What the app has been asked: every request in order, and how much of the rate limit is used.
+
+    `tokens` are the credentials seen, for tests that look whether one leaks; no answer ever contains one.
+    """
+
+    paths: list[str] = field(default_factory=list)
+    tokens: set[str] = field(default_factory=set)
+    used: int = 0
+    started: int = 0
+
+    @property
+    def requests(self) -> int:
+        """How many requests have come, stored files and faults included."""
+        return len(self.paths)
+
+
+class CutResponse(Response):
+    """An answer whose connection ends before its body does."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Promises 4096 bytes, sends a few, and ends."""
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"4096")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b'{"total_count":', "more_body": True})
+
+
+@dataclass(slots=True)
+class Gate:
+    """Decides on each request before the endpoints see it. `token` None lets everybody in; `clock` gives Unix time."""
+
+    token: str | None
+    faults: Faults
+    limit: int
+    clock: Callable[[], float]
+    ledger: Ledger
+
+    async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """The answer to one request."""
+        self.ledger.paths.append(request.url.path)
+        fault = self.faults.at.get(self.ledger.requests)
+        if fault is not None:
+            return self._broken(fault)
+        if request.url.path.startswith(f"{STORE}/"):
+            return await call_next(request)
+        self._turn_the_hour()
+        answer = self._refuse(request)
+        if answer is None and request.url.path == "/rate_limit":
+            return self._marked(json_answer(self._overview()))
+        if answer is None and self.ledger.used >= self.limit:
+            return self._marked(error_answer(403, "API rate limit exceeded for this token."))
+        if answer is None:
+            answer = _unless_known(request, await call_next(request))
+        if answer.status_code not in FREE:
+            self.ledger.used += 1
+        return self._marked(answer)
+
+    def _refuse(self, request: Request) -> Response | None:
+        given = request.headers.get("authorization", "").partition(" ")[2].strip()
+        if given:
+            self.ledger.tokens.add(given)
+        if self.token is not None and not hmac.compare_digest(given.encode(), self.token.encode()):
+            return error_answer(401, "Bad credentials" if given else "Requires authentication")
+        area = request.url.path.split("/")[4:5]
+        if area and area[0] in self.faults.denied:
+            return error_answer(403, "Resource not accessible by personal access token")
+        return None
+
+    def _broken(self, fault: Fault) -> Response:
+        if fault.status == 0:
+            return CutResponse()
+        wait = {} if fault.retry_after is None else {"retry-after": str(fault.retry_after)}
+        return self._marked(error_answer(fault.status, fault.message, wait))
+
+    def _turn_the_hour(self) -> None:
+        now = int(self.clock())
+        if now >= self.ledger.started + WINDOW:
+            self.ledger.started, self.ledger.used = now, 0
+
+    def _numbers(self) -> dict[str, int]:
+        used = self.ledger.used
+        reset = self.ledger.started + WINDOW
+        return {"limit": self.limit, "remaining": max(0, self.limit - used), "used": used, "reset": reset}
+
+    def _overview(self) -> object:
+        search = {"limit": 30, "remaining": 30, "used": 0, "reset": self.ledger.started + 60}
+        return {"resources": {"core": self._numbers(), "search": search}, "rate": self._numbers()}
+
+    def _marked(self, answer: Response) -> Response:
+        """The answer with the headers every answer of the API has."""
+        for name, value in self._numbers().items():
+            answer.headers[f"x-ratelimit-{name}"] = str(value)
+        answer.headers["x-ratelimit-resource"] = "core"
+        answer.headers["x-github-request-id"] = f"51M0:{self.ledger.requests:08X}"
+        answer.headers["x-github-media-type"] = "github.v3; format=json"
+        answer.headers["x-github-api-version-selected"] = "2022-11-28"
+        return answer
+
+
+def _unless_known(request: Request, answer: Response) -> Response:
+    """A 304 when the client already has this very answer."""
+    tag, known = answer.headers.get("etag"), request.headers.get("if-none-match")
+    if tag is None or known is None:
+        return answer
+    mine = tag.removeprefix("W/")
+    if known.strip() != "*" and mine not in [one.strip().removeprefix("W/") for one in known.split(",")]:
+        return answer
+    kept = {name: answer.headers[name] for name in ("etag", "cache-control", "link") if name in answer.headers}
+    return Response(status_code=304, headers=kept)

@@ -1,0 +1,100 @@
+"""One pass over a log: every hit at its line, in bounded memory, whatever the block boundaries."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from buildeye.logs.engine import FIRST_HITS, LAST_HITS, Lines, Matcher, scan
+from buildeye.logs.source import Block, LogFile
+from buildeye.model import UsageError
+
+PATTERNS = (r"^FAILED (\S+)", r"error: .+$", r"No space left on device")
+
+
+class SmallBlocks(LogFile):
+    """A log that comes in blocks of a given size."""
+
+    __slots__ = ("step",)
+    step: int
+
+    def blocks(self, size: int = 0) -> "list[Block]":  # type: ignore[override]  # a list is an iterable too
+        return list(super().blocks(self.step))
+
+
+def small(data: bytes, step: int) -> SmallBlocks:
+    log = SmallBlocks("x", len(data), lambda o, n: data[o : o + n], lambda: None)
+    log.step = step
+    return log
+
+
+@pytest.fixture(scope="module")
+def matcher() -> Matcher:
+    return Matcher.compile(PATTERNS)
+
+
+def test_a_pattern_anchored_at_the_start_matches_behind_the_stamp_of_the_runner(matcher: Matcher) -> None:
+    log = LogFile.of("x", b"2026-05-12T08:14:02.1234567Z FAILED a.py::t\nnot FAILED_ here\n")
+    assert scan(log, matcher).hits[0] == [1]
+
+
+@given(
+    st.lists(st.sampled_from(["FAILED a", "fine", "x.c: error: bad", "No space left on device", "", "\x1b[31merror: y\x1b[0m"]), max_size=30),
+    st.integers(min_value=40, max_value=400),
+)
+def test_hits_do_not_depend_on_where_blocks_end(lines: list[str], step: int) -> None:
+    matcher = Matcher.compile(PATTERNS)
+    data = "\n".join(lines).encode()
+    found = scan(small(data, step), matcher)
+    for i, pattern in enumerate(PATTERNS):
+        wanted = [n for n, text in enumerate(lines, 1) if re.search(pattern, text.replace("\x1b[31m", "").replace("\x1b[0m", ""))]
+        assert found.hits.get(i, []) == wanted
+    assert found.lines == (len(data.split(b"\n")) if data and not data.endswith(b"\n") else data.count(b"\n"))
+
+
+@given(st.lists(st.text(alphabet="ab \u00e9", max_size=20), min_size=1, max_size=30), st.integers(min_value=48, max_value=200))
+def test_every_line_can_be_read_again_by_its_number(lines: list[str], step: int) -> None:
+    data = ("\n".join(lines) + "\n").encode()
+    log = small(data, step)
+    again = Lines(log, scan(log, Matcher.compile(PATTERNS)))
+    assert [again[n] for n in range(1, len(lines) + 1)] == [text.rstrip() for text in lines]
+
+
+def test_a_line_longer_than_a_block_is_one_line(matcher: Matcher) -> None:
+    data = b"first\n" + b"x" * 500 + b"\nFAILED last\n"
+    log = small(data, 64)
+    found = scan(log, matcher)
+    assert found.lines == 3
+    assert found.hits[0] == [3]
+    assert Lines(log, found)[3] == "FAILED last"
+    assert Lines(log, found)[2].startswith("xxxx")
+
+
+def test_a_line_that_repeats_for_ever_is_kept_at_both_ends_only(matcher: Matcher) -> None:
+    found = scan(LogFile.of("x", b"FAILED a\n" * 5000), matcher)
+    assert found.counts[0] == 5000
+    assert len(found.hits[0]) <= FIRST_HITS + 2 * LAST_HITS
+    assert found.hits[0][0] == 1
+    assert found.hits[0][-1] == 5000
+
+
+def test_a_compiled_database_is_kept_and_used_again(tmp_path: Path) -> None:
+    Matcher.compile(PATTERNS, tmp_path)
+    kept = list(tmp_path.glob("*.hsdb"))
+    assert len(kept) == 1
+    again = Matcher.compile(PATTERNS, tmp_path)
+    assert scan(LogFile.of("x", b"FAILED a\n"), again).hits[0] == [1]
+
+
+def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
+    Matcher.compile(PATTERNS, tmp_path)
+    kept = next(tmp_path.glob("*.hsdb"))
+    kept.write_bytes(b"not a database")
+    assert scan(LogFile.of("x", b"FAILED a\n"), Matcher.compile(PATTERNS, tmp_path)).hits[0] == [1]
+
+
+def test_a_pattern_that_cannot_be_compiled_is_named() -> None:
+    with pytest.raises(UsageError, match=r"look\|ahead|a\(\?=b\)"):
+        Matcher.compile([r"a(?=b)"])

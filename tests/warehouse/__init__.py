@@ -1,0 +1,1 @@
+"""Tests of the warehouse, embedded and behind a server's door."""
