@@ -66,7 +66,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "zstd without size or checksum": lambda data: zstandard.ZstdCompressor(write_content_size=False).compress(data),
     "UTF-16, little end first": lambda data: b"\xff\xfe" + data.decode().encode("utf-16-le"),
     "UTF-16, big end first": lambda data: b"\xfe\xff" + data.decode().encode("utf-16-be"),
-    "gzip of UTF-16": lambda data: gzip.compress(data.decode().encode("utf-16")),
+    "gzip of UTF-16": lambda data: gzip.compress(data.decode().encode("utf-16"), 1),
 }
 
 
@@ -180,7 +180,7 @@ def test_an_archive_holds_one_log_for_each_job(
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.99])
 def test_what_can_be_read_of_a_cut_off_log_is_used(tmp_path: Path, packer: str, share: float) -> None:
     rng = random.Random(5)
-    text = "".join(f"{rng.random()}\n" for _ in range(60_000)).encode()
+    text = "".join(f"{rng.random()}\n" for _ in range(30_000)).encode()
     packed = PACKERS[packer](text)
     path = tmp_path / "log"
     path.write_bytes(packed[: int(len(packed) * share)])
@@ -396,5 +396,4 @@ def test_memory_stays_bounded(tmp_path: Path, way: str, shape: str) -> None:
             for _ in range(times):
                 file.write(packed)
     peak = peak_of_child("-" if way == "stdin" else str(path), times * len(unit), path if way == "stdin" else None)
-    print(way, shape, peak)
     assert peak < 120

@@ -2,8 +2,7 @@
 
 Run as a program with a folder; it prints its port and serves until its standard input is closed. It speaks what the
 client uses: SQL in the body or in `query`, `param_*`, `default_format`, data after an INSERT, `X-ClickHouse-*` headers.
-It runs in
-UTC, as servers do. The only user is `default` with password `right`; all others are refused as ClickHouse refuses them.
+It runs in UTC, as servers do. The only user is `default` with password `right`; all others are refused.
 """
 
 import base64

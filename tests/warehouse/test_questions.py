@@ -33,9 +33,15 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         [{"job_id": 1000, "name": "unit (3.12)", "cause": "code", "rule_set": "rules-1", "judged_at": at(41)}],
     ),
     "signature_history": (
-        {"repository": REPOSITORY, "signature": SIGNATURE, "base_branch": "main", "since": at(0), "until": at(25)},
+        {
+            "repository": REPOSITORY,
+            "signatures": [SIGNATURE, "never seen"],
+            "base_branch": "main",
+            "since": at(0),
+            "until": at(25),
+        },
         [
-            {"job_id": 1000, "on_base": False, "pull_requests": [7], "actor": "octocat"},
+            {"signature": SIGNATURE, "job_id": 1000, "on_base": False, "pull_requests": [7], "actor": "octocat"},
             {"job_id": 1001, "on_base": True, "pull_requests": []},
         ],
     ),

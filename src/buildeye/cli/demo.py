@@ -20,7 +20,8 @@ def demo(
 
     from buildeye.cli.monitor import run_pass
     from buildeye.cli.setup import now, settings_for
-    from buildeye.simulator import build_past, running
+    from buildeye.simulator import build_past
+    from buildeye.simulator.server import running
 
     folder.mkdir(parents=True, exist_ok=True)
     bare = folder / "archive.git"

@@ -138,12 +138,12 @@ def report(
 
 def write(settings: "Settings", findings: "list", when: datetime) -> str:  # type: ignore[type-arg]  # list[Finding], kept lazy
     """Write reports and say in one line what was written."""
-    from buildeye.reports import Language, write_reports
+    from buildeye.reports import write_reports
 
     done = write_reports(
         findings,
         settings.report.output_dir,
-        language=Language(settings.report.language),
+        language=settings.report.language.value,
         now=when,
         max_log_lines=settings.report.max_log_lines,
     )

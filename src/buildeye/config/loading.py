@@ -17,6 +17,7 @@ from buildeye.model import UsageError
 
 DEFAULT_PATH = Path("config/config.yaml")
 PREFIX = "BUILD_EYE_"
+DEBUG = "BUILD_EYE_DEBUG"  # shows tracebacks; not a setting
 TOKENS = {"github_token": "GITHUB_TOKEN", "archive_token": "ARCHIVE_TOKEN"}
 PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
@@ -145,7 +146,7 @@ def _take_environment(draft: _Draft, environ: Mapping[str, str], warn: Callable[
         if value := environ.get(name, "").strip():
             draft.put(path, value, f"environment {name}")
     for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known:
+        if name.startswith(PREFIX) and name not in known and name != DEBUG:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; see docs/configuration.md"
             warn(f"environment {name} is not a setting and is ignored{hint}")

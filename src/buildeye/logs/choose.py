@@ -6,7 +6,7 @@ warning, an expected error of a passing test and the runner's cleaning up do not
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from buildeye.logs.engine import Lines, compiled
@@ -28,10 +28,14 @@ HEALED = -60
 EXPECTED = -60
 """Points a hit gains or loses; whoever has most is the key line, the earlier of equals."""
 
+LEAST = 40
+"""With fewer points than this a hit says nothing about why the job failed."""
+
 RETRY_REACH = 8
 """Lines within which a retry mark speaks of the error before it."""
 
 _WARNING = re.compile(r"^(?:\W*(?:warning|warn|W)\b\W|.{0,60}\bWARN(?:ING)?\b[: \]])|^npm warn\b", re.IGNORECASE)
+_GROUP = r"##\[group\]"
 _NOT_TEXT = re.compile(r"\(\?P<\w+>|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[i:]|[^A-Za-z0-9 ]")
 _PASSED = re.compile(r"(?:^|\s)(?:PASSED|ok|XFAIL|xfailed)\s*$")
 
@@ -66,7 +70,8 @@ def confirm(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
 def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
     """Give every hit its score, best first; equal scores in the order of the log."""
     last_cause = max((h.line for h in hits if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)), default=0)
-    scored = [_score(h, structure, lines, last_cause) for h in hits if not structure.is_echo(h.line) and _fits(h, structure)]
+    scored = [_score(h, structure, lines, last_cause) for h in hits if _counts(h, structure)]
+    scored = _first_of_a_kind(scored, structure)
     return sorted(
         scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line, -specificity(h.rule.any))
     )
@@ -76,6 +81,30 @@ def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
 def specificity(patterns: tuple[str, ...]) -> int:
     """How much plain text a rule asks for: on one line, the rule that names more of it knows it better."""
     return min(len(_NOT_TEXT.sub("", pattern)) for pattern in patterns)
+
+
+def _counts(hit: Hit, structure: Structure) -> bool:
+    """Not a script that the runner echoes, unless the rule is about the echo; and in the kind of step the rule is for."""
+    about_echo = any(_GROUP in pattern for pattern in hit.rule.any)
+    return (about_echo or not structure.is_echo(hit.line)) and _fits(hit, structure)
+
+
+def _first_of_a_kind(hits: Sequence[Hit], structure: Structure) -> list[Hit]:
+    """Let the hits of one rule that stand in the same failed step or failure report count alike: the first of them speaks."""
+    best: dict[str, int] = {}
+    for hit in hits:
+        best[hit.rule.id] = max(best.get(hit.rule.id, hit.score), hit.score)
+    return [
+        replace(hit, score=best[hit.rule.id])
+        if not hit.demoted and best[hit.rule.id] - hit.score <= NEAR_THE_END and _in_failure(hit.line, structure)
+        else hit
+        for hit in hits
+    ]
+
+
+def _in_failure(line: int, structure: Structure) -> bool:
+    section = structure.section_at(line)
+    return _in_failure_report(line, structure) or (section is not None and section.failed)
 
 
 def _fits(hit: Hit, structure: Structure) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from buildeye.logs import baseline as baselines
 from buildeye.logs import quotes, words
-from buildeye.logs.choose import Hit, weigh
+from buildeye.logs.choose import LEAST, Hit, weigh
 from buildeye.logs.engine import Lines, Log
 from buildeye.logs.marks import Mark
 from buildeye.logs.rules import Tier
@@ -71,7 +71,7 @@ def read_log(
     structure = read_structure(found.lines, found.marks, job)
     ranked = weigh(found.hits, structure, found.lines)
     new = baselines.new_lines(log, baseline) if baseline is not None else None
-    diagnosis = _Reading(log.name, rules.hash, found.lines, structure, ranked, new).diagnosis()
+    diagnosis = _Reading(log.name, rules.hash, found.lines, structure, ranked, new, job is not None).diagnosis()
     return LogReading(diagnosis, _shown(found.lines, diagnosis, show))
 
 
@@ -99,12 +99,13 @@ class _Reading:
     structure: Structure
     ranked: Sequence[Hit]
     new: Sequence[int] | None
+    known_failed: bool
 
     def diagnosis(self) -> Diagnosis:
-        real = [h for h in self.ranked if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM) and h.score > 0]
+        real = [h for h in self.ranked if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM) and h.score >= LEAST]
         if real:
             return self._by_rule(real[0])
-        if self._looks_green():
+        if not self.known_failed and self._looks_green():
             return _nothing_failed(self.name, "the log ends as a successful job does", self.rule_set)
         return self._without_rule()
 
@@ -119,8 +120,9 @@ class _Reading:
         confidence = self._confidence(key)
         tests = self._tests()
         known = confidence >= 0.5
-        captured = {k: self._say(v) for k, v in key.captures.items()}
-        if tests and "test" not in captured:
+        captured = {k: self._say(_named(k, v)) for k, v in key.captures.items()}
+        own_test = captured.get("test", "")
+        if tests and not own_test:
             captured["test"] = tests[0]
         return Diagnosis(
             log=self.name,
@@ -128,7 +130,7 @@ class _Reading:
             category=rule.category if known else "unknown",
             determinism=rule.determinism,
             confidence=round(confidence, 3),
-            summary=self._summary(fill(rule.title, captured), tests, captured.get("test", "")),
+            summary=self._summary(fill(rule.title, captured), tests, own_test),
             key_line=KeyLine(key.line, self._say(key.text)),
             excerpts=self._excerpts(key.line),
             evidence=self._evidence(key, captured),
@@ -185,7 +187,9 @@ class _Reading:
             return found[0].line
         if self.new:
             return found[0].line if found else self.new[0]
-        return words.last_said(self.lines, self.structure) or (found[0].line if found else None)
+        wrapper = next((h.line for h in self.ranked if h.rule.tier is not Tier.CAUSE), None)
+        said = words.last_said(self.lines, self.structure)
+        return said or (found[0].line if found else wrapper or self.structure.exit_line)
 
     def _found(self, line: int, quote: str) -> list[Evidence]:
         if self.new:
@@ -196,6 +200,10 @@ class _Reading:
 
     def _summary(self, title: str, tests: Sequence[str], named: str) -> str:
         title = title.rstrip(".")
+        if tests and not named:
+            named = tests[0]
+        if named and named not in title:
+            title = f"{named}: {title[:1].lower() if title[1:2].islower() else title[:1]}{title[1:]}"
         more = len([t for t in tests if t != named])
         also = f" (and {more} more {'tests' if more > 1 else 'test'})" if named and more else ""
         failed = self.structure.failed
@@ -271,6 +279,11 @@ def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> tuple[Excerpt, 
         key=lambda s: (not s.start <= key <= s.end, -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1))),
     )
     return tuple(Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
+
+
+def _named(group: str, value: str) -> str:
+    """A captured value as a reader knows it: files by their path in the repository."""
+    return quotes.source_file(value) or value if group == "file" else value
 
 
 _PLACE = re.compile(r"\{(\w+)\}")

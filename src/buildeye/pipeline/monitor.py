@@ -19,7 +19,7 @@ from buildeye.pipeline.collect import collect
 from buildeye.pipeline.fetch import fetch_runs
 from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.recommend import recommend
-from buildeye.reports import ArchiveResult, Language, WriteResult, archive, write_reports
+from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.judge import Sighting, Thresholds
 from buildeye.warehouse import JobDiagnosis, KeptLog, Warehouse
 
@@ -70,7 +70,7 @@ def monitor(
     reports = write_reports(
         findings,
         settings.report.output_dir,
-        language=Language(settings.report.language),
+        language=settings.report.language.value,
         now=now,
         max_log_lines=settings.report.max_log_lines,
     )

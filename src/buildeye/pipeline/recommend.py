@@ -21,7 +21,7 @@ def _for(finding: Finding) -> tuple[Suggestion, ...]:
     for job in [*leading, *rest]:
         if finding.verdict.cause is not Cause.INTERFERENCE or job.verdict.cause is not Cause.INTERFERENCE:
             found += sorted(job.diagnosis.suggestions, key=lambda s: _ORDER[s.cost])
-        if _a_rerun_helps(job.diagnosis.retry_helps, finding.verdict):
+        if _a_rerun_helps(job.diagnosis.retry_helps, finding.verdict) and not any("gh run rerun" in s.command for s in found):
             found.append(_rerun(finding.run.id))
     if not found:
         found.append(_look(finding))

@@ -18,6 +18,10 @@ from buildeye.reports.words import Language, category_label, words
 MOST_NAMES = 20
 
 
+SHOWN_IN_EXCERPT = frozenset({"context", "tally", "job", "exit"})
+"""Evidence that only repeats lines of the excerpt; the excerpt shows them in their place."""
+
+
 def render_report(findings: Sequence[Finding], *, language: Language, now: datetime, max_log_lines: int = 50) -> str:
     """The report of findings that belong together: one pull request and day, or one run without a pull request.
 
@@ -100,7 +104,8 @@ def _classification(verdict: Verdict, language: Language) -> str:
 
 def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
     job = headline.speaking_job(finding)
-    reasons = list(dict.fromkeys((*finding.verdict.reasons, *(job.diagnosis.evidence if job else ()))))
+    given = dict.fromkeys((*finding.verdict.reasons, *(job.diagnosis.evidence if job else ())))
+    reasons = [reason for reason in given if reason.id not in SHOWN_IN_EXCERPT]
     speaking = [reason for reason in reasons if not headline.is_against(reason)]
     against = [reason for reason in reasons if headline.is_against(reason)]
     out = [f"- **{_colon(say, 'reasoning')}**" + ("" if speaking else f" {say['reason.none']}")]

@@ -14,6 +14,7 @@ from buildeye.simulator.chance import chance
 from buildeye.simulator.events import Event, Plan, PullDraft, Scene
 from buildeye.simulator.facts import Commit, Past, Plot, Workflow
 from buildeye.simulator.perform import Played, play
+from buildeye.simulator.roster import Roster
 from buildeye.simulator.shapes import SICK_RUNNER, WORKFLOWS
 
 FIRST_PULL = 9702
@@ -32,6 +33,7 @@ class _Telling:
     owner: str
     name: str
     drafts: dict[str, PullDraft]
+    roster: Roster
     commits: list[Commit] = field(default_factory=list)
     pulls: dict[str, PullRequest] = field(default_factory=dict)
     attempts: list[Run] = field(default_factory=list)
@@ -50,7 +52,7 @@ def tell(
 ) -> Past:
     """The past that these scenes make. Raises KeyError when an event names an unknown pull request or job."""
     drafts = {draft.key: draft for scene in scenes for draft in scene.pulls}
-    telling = _Telling(seed, now, owner, name, drafts)
+    telling = _Telling(seed, now, owner, name, drafts, Roster(SICK_RUNNER, now - timedelta(hours=24)))
     events = sorted((event for scene in scenes for event in scene.events), key=lambda event: event.ago, reverse=True)
     first = now - events[0].ago - timedelta(hours=3)
     telling.main = _commit(telling, "Pin the simulated toolchain", CARETAKER, first, "main", (), ("pyproject.toml",))
@@ -149,8 +151,8 @@ def _start(
     branch: str,
     pull: PullRequest | None,
 ) -> None:
-    for offset, plan in enumerate(plans):
-        begun = at + timedelta(seconds=3 + offset)
+    for plan in plans:
+        begun = at + timedelta(seconds=3)
         shape = WORKFLOWS[plan.workflow]
         number = telling.run_numbers.get(plan.workflow, 4100) + 1
         telling.run_numbers[plan.workflow] = number
@@ -186,7 +188,7 @@ def _attempts(telling: _Telling, template: Run, plan: Plan) -> None:
     start = template.created_at or telling.now
     for number, ending in enumerate(plan.endings, 1):
         rng = chance(telling.seed, template.id, number)
-        played = play(WORKFLOWS[plan.workflow], ending, start, telling.now, rng, _sick(telling, start))
+        played = play(WORKFLOWS[plan.workflow], ending, start, telling.now, rng, telling.roster)
         updated = max(time for one in played for time in _times(one.job))
         status, conclusion = _outcome(played)
         actor = template.actor if number == 1 else CARETAKER
@@ -203,11 +205,6 @@ def _attempts(telling: _Telling, template: Run, plan: Plan) -> None:
         for one in played:
             _keep(telling, run, one)
         start = updated + timedelta(minutes=rng.randint(4, 15))
-
-
-def _sick(telling: _Telling, at: datetime) -> str:
-    """The runner that does nothing of its own in the last day, so that only the story's jobs are seen there."""
-    return SICK_RUNNER if at > telling.now - timedelta(hours=24) else ""
 
 
 def _times(job: Job) -> list[datetime]:

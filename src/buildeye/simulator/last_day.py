@@ -134,7 +134,7 @@ _EVENTS = (
     _push(3.9, "kv-none", plan("light")),
     _push(3.4, "cp-gather", plan("light")),
     _push(2.9, "topk-fast", plan("light")),
-    _push(0.45, "tp-overlap", plan("light"), plan("full", QUEUED)),
+    _push(0.25, "tp-overlap", plan("light"), plan("full", QUEUED)),
 )
 
 

@@ -14,7 +14,8 @@ from buildeye.model import Job, Step
 from buildeye.simulator.chance import chance
 from buildeye.simulator.facts import Past
 from buildeye.simulator.failures import FAILURES, Failure, failure_text
-from buildeye.simulator.noise import BODIES, CYAN, ENDINGS, RESET, SCRIPTS, Setting
+from buildeye.simulator.noise import BODIES, CYAN, ENDINGS, RESET, SCRIPTS
+from buildeye.simulator.noise_build import Setting
 from buildeye.simulator.noise_tests import count
 from buildeye.simulator.shapes import WORKFLOWS, JobShape
 
@@ -49,6 +50,13 @@ def zip_logs(past: Past, jobs: tuple[Job, ...]) -> bytes:
             for step, text in _sections(past, job):
                 archive.writestr(_entry(f"{name}/{step.number}_{step.name.replace('/', '_')}.txt", job), text)
     return buffer.getvalue()
+
+
+def minutes_of(job: Job) -> int:
+    """Whole minutes that a job took; 0 while it has not ended."""
+    if job.started_at is None or job.completed_at is None:
+        return 0
+    return int((job.completed_at - job.started_at) / timedelta(minutes=1))
 
 
 def _entry(name: str, job: Job) -> zipfile.ZipInfo:
@@ -97,7 +105,8 @@ def _words(past: Past, job: Job) -> dict[str, str]:
         "passed": str(count(shape.lines)),
         "seconds": f"{rng.uniform(60, 900):.2f}",
         "day": f"{started:%Y-%m-%d}",
-        "limit": "120",
+        "month_day": f"{started:%m-%d}",
+        "limit": str(minutes_of(job)),
     }
 
 

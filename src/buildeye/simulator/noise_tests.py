@@ -53,7 +53,7 @@ def session_body(rng: Random, lines: int, words: Mapping[str, str], failing: str
     odd = rng.randrange(total // 3, total) if failing else -1
     for number in range(total):
         area, deed = _AREAS[number * len(_AREAS) // total], rng.choice(_DEEDS)
-        text += _talk(rng, number)
+        text += _talk(rng, number, words["month_day"])
         done = 100 * number // total
         text.append(f"tests/ut/{area}/test_{area}_{number // 8}.py::test_{deed}[{number % 8}] PASSED [{done:3}%]")
         if number == odd:
@@ -61,8 +61,8 @@ def session_body(rng: Random, lines: int, words: Mapping[str, str], failing: str
     return text
 
 
-def _talk(rng: Random, number: int) -> list[str]:
-    clock = f"05-27 {number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}"
+def _talk(rng: Random, number: int, day: str) -> list[str]:
+    clock = f"{day} {number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}"
     some = rng.choices(_CHATTER, k=rng.choice((1, 2, 3)))
     if rng.random() < 0.02:
         some.append(rng.choice(_EXPECTED))

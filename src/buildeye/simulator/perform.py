@@ -1,7 +1,7 @@
 """Plays one attempt of a run: when each job and step starts and ends, on which runner, and how.
 
-Pure: all chance comes from the generator given. A job ends in one of four ways: as planned, cut off (cancelled, or
-still going now), skipped because an earlier job failed, or never started.
+All chance comes from the generator given; all that changes is the roster of runners. A job ends in one of four ways:
+as planned, cut off (cancelled, or still going now), skipped because an earlier job failed, or never started.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from buildeye.model import Cause, Job, Step
 from buildeye.simulator.events import Ending, Mishap
 from buildeye.simulator.facts import Plot, Truth
 from buildeye.simulator.failures import FAILURES, Failure
+from buildeye.simulator.roster import Roster
 from buildeye.simulator.shapes import CLOSING, POOLS, JobShape, WorkflowShape
 
 NONE = Truth(Cause.NONE, "none")
@@ -36,20 +37,20 @@ class _Cut:
 
 
 def play(
-    shape: WorkflowShape, ending: Ending, start: datetime, now: datetime, rng: Random, avoid: str = ""
+    shape: WorkflowShape, ending: Ending, start: datetime, now: datetime, rng: Random, roster: Roster
 ) -> tuple[Played, ...]:
-    """The jobs of one attempt that starts at `start`; nothing runs on the runner `avoid` unless the ending says so."""
+    """The jobs of one attempt that starts at `start`, on runners that `roster` has free."""
     if ending.kind == "skipped":
         return tuple(_without_run(job, start, "completed", "skipped") for job in shape.jobs)
     if ending.kind == "queued":
         return tuple(_without_run(job, start, "queued", None) for job in shape.jobs if job.stage == 0)
     cut = _Cut(min(start + ending.after, now), True) if ending.kind == "cancelled" else _Cut(now, False)
     mishaps = {mishap.job: mishap for mishap in ending.mishaps}
-    return tuple(_by_stage(shape, mishaps, start, cut, rng, avoid))
+    return tuple(_by_stage(shape, mishaps, start, cut, rng, roster))
 
 
 def _by_stage(
-    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: _Cut, rng: Random, avoid: str
+    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: _Cut, rng: Random, roster: Roster
 ) -> Iterator[Played]:
     at, healthy = start, True
     for stage in sorted({job.stage for job in shape.jobs}):
@@ -59,7 +60,7 @@ def _by_stage(
                 if cut.cancels or at < cut.at:
                     yield _without_run(job, min(at, cut.at), "completed", "skipped")
                 continue
-            planned = _planned(job, mishaps.get(job.name), at + timedelta(seconds=1), rng, avoid)
+            planned = _planned(job, mishaps.get(job.name), at + timedelta(seconds=1), rng, roster)
             ends.append(planned)
             if cut.cancels or at < cut.at:
                 yield _cut_off(planned, cut)
@@ -74,24 +75,17 @@ def _without_run(shape: JobShape, at: datetime, status: str, conclusion: str | N
     return Played(replace(job, labels=POOLS[shape.pool].labels if conclusion != "skipped" else ()), Plot("", NONE))
 
 
-def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Random, avoid: str) -> Played:
+def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Random, roster: Roster) -> Played:
     """The job as it goes when nobody interferes."""
     pool = POOLS[shape.pool]
-    index = rng.randrange(len(pool.runners))
-    runner = pool.runners[index]
-    if mishap and mishap.runner:
-        runner = mishap.runner
-        index = pool.runners.index(runner)
-    elif runner == avoid:
-        index = (index + 1) % len(pool.runners)
-        runner = pool.runners[index]
     start = created + timedelta(seconds=rng.randint(*pool.queue))
     length = timedelta(minutes=rng.uniform(*shape.minutes))
     failure = FAILURES[mishap.failure] if mishap else None
     steps = _steps(shape, failure, start, length, rng)
     end = start + timedelta(seconds=rng.randint(40, 70)) if failure and not steps else _last(steps, start)
     if failure and failure.dies:
-        end += timedelta(minutes=10)
+        end += timedelta(minutes=10) + (length * rng.uniform(0.1, 0.3) if steps else timedelta())
+    runner = roster.pick(pool, (start, end), rng, mishap.runner if mishap else None)
     truth = (mishap.truth if mishap and mishap.truth else failure.truth) if failure else NONE
     return Played(
         Job(
@@ -103,7 +97,7 @@ def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Ran
             created_at=created,
             started_at=start,
             completed_at=end,
-            runner_id=1000 + list(POOLS).index(shape.pool) * 100 + index,
+            runner_id=1000 + list(POOLS).index(shape.pool) * 100 + pool.runners.index(runner),
             runner_name=runner,
             runner_group_name=pool.group,
             labels=pool.labels,

@@ -3,6 +3,7 @@
 from buildeye.model import Job, PullRequest, Run, Step
 from buildeye.simulator.catalog import Catalog
 from buildeye.simulator.facts import Workflow
+from buildeye.simulator.logs import minutes_of
 from buildeye.simulator.render_common import Json, moment, node, number_of, repository, user
 from buildeye.simulator.render_git import head_owner, simple_commit
 
@@ -135,7 +136,7 @@ _LOST = (
 _ANNOTATED = {
     "runner-lost": _LOST,
     "runner-gone": _LOST,
-    "job-timeout": "The job running on runner {runner} has exceeded the maximum execution time of 120 minutes.",
+    "job-timeout": "The job running on runner {runner} has exceeded the maximum execution time of {minutes} minutes.",
     "superseded": "Canceling since a higher priority waiting request for {branch} exists",
 }
 
@@ -156,7 +157,7 @@ def annotations_json(api: str, catalog: Catalog, job: Job) -> list[Json]:
             "end_column": None,
             "annotation_level": "failure",
             "title": "",
-            "message": message.format(runner=job.runner_name, branch=job.head_branch),
+            "message": message.format(runner=job.runner_name, branch=job.head_branch, minutes=minutes_of(job)),
             "raw_details": "",
         }
     ]

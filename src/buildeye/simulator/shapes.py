@@ -52,12 +52,14 @@ def _runners(stem: str, count: int) -> tuple[str, ...]:
 
 
 POOLS: dict[str, Pool] = {
-    "cpu": Pool(("linux-amd64-cpu-8",), _runners("amd64-cpu-8", 12), (2, 25)),
-    "arm": Pool(("linux-arm64-cpu-16",), _runners("arm64-cpu-16", 4), (5, 90)),
-    "a2": Pool(("linux-aarch64-a2-1",), _runners("a2-1", 8), (5, 240)),
-    "a2x2": Pool(("linux-aarch64-a2-2",), _runners("a2-2", 6), (20, 600)),
-    "a3": Pool(("linux-aarch64-a3-4",), _runners("a3-4", 8), (30, 900)),
-    "hosted": Pool(("ubuntu-latest",), ("GitHub Actions 1000218",), (2, 9), "GitHub Actions"),
+    "cpu": Pool(("linux-amd64-cpu-8",), _runners("amd64-cpu-8", 40), (2, 25)),
+    "arm": Pool(("linux-arm64-cpu-16",), _runners("arm64-cpu-16", 8), (5, 90)),
+    "a2": Pool(("linux-aarch64-a2-1",), _runners("a2-1", 28), (5, 240)),
+    "a2x2": Pool(("linux-aarch64-a2-2",), _runners("a2-2", 12), (20, 600)),
+    "a3": Pool(("linux-aarch64-a3-4",), _runners("a3-4", 18), (30, 900)),
+    "hosted": Pool(
+        ("ubuntu-latest",), tuple(f"GitHub Actions 10002{number}" for number in range(18, 24)), (2, 9), "GitHub Actions"
+    ),
 }
 
 SICK_RUNNER = "a3-4-07"

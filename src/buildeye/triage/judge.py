@@ -83,7 +83,8 @@ def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
         probability = 1 / (1 + math.exp(-odds))
         if probability >= max(thresholds.low, 0.6):
             cause, confidence = Cause.INTERFERENCE, probability
-            category = "broken-trunk" if any(e.id != "own-files" for e in found) else category
+            category = "broken-trunk"
+            determinism = Determinism.DETERMINISTIC if determinism is Determinism.UNKNOWN else determinism
     level = thresholds.level(confidence)
     if level is Level.NONE:
         cause, category = Cause.UNKNOWN, "unknown"
@@ -119,14 +120,16 @@ def _interference(case: Case) -> tuple[float, list[Evidence]]:
     author = case.pull_request.author if case.pull_request else ""
     others = {s.pull_request: s for s in same if s.pull_request not in (None, own)
               and began - BEFORE <= s.at <= began + AFTER and (not author or s.author != author)}  # fmt: skip
-    if base and own is not None:
+    if own is None:
+        base = [s for s in base if s.at < began and s.head_sha != case.run.head_sha]
+    if base:
         first = min(base, key=lambda s: s.at)
         odds += BROKEN_TRUNK
-        found.append(Evidence("history", "base-branch", first.head_sha[:12], f"the base branch fails alike in {len(base)} runs, first in run {first.run_id}"))
+        found.append(Evidence("history", "base-branch", first.head_sha[:12], f"the base branch fails alike in {len(base)} {'run' if len(base) == 1 else 'runs'}, first in run {first.run_id}"))
     if others and own is not None:
         odds += OTHER_PULL_REQUEST * min(len(others), 4)
         numbers = ", ".join(f"#{n}" for n in sorted(n for n in others if n is not None)[:6])
-        found.append(Evidence("history", "other-pull-requests", numbers, f"{len(others)} other pull requests fail alike within {BEFORE.seconds // 3600} h"))
+        found.append(Evidence("history", "other-pull-requests", numbers, f"{len(others)} other pull {'request fails' if len(others) == 1 else 'requests fail'} alike within {BEFORE.seconds // 3600} h"))
     touched = _touched(case)
     if found and touched:
         odds += OWN_FILES
