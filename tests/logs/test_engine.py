@@ -41,7 +41,12 @@ def test_a_pattern_anchored_at_the_start_matches_behind_the_stamp_of_the_runner(
 
 
 @given(
-    st.lists(st.sampled_from(["FAILED a", "fine", "x.c: error: bad", "No space left on device", "", "\x1b[31merror: y\x1b[0m"]), max_size=30),
+    st.lists(
+        st.sampled_from(
+            ["FAILED a", "fine", "x.c: error: bad", "No space left on device", "", "\x1b[31merror: y\x1b[0m"]
+        ),
+        max_size=30,
+    ),
     st.integers(min_value=40, max_value=400),
 )
 def test_hits_do_not_depend_on_where_blocks_end(lines: list[str], step: int) -> None:
@@ -49,12 +54,19 @@ def test_hits_do_not_depend_on_where_blocks_end(lines: list[str], step: int) -> 
     data = "\n".join(lines).encode()
     found = scan(small(data, step), matcher)
     for i, pattern in enumerate(PATTERNS):
-        wanted = [n for n, text in enumerate(lines, 1) if re.search(pattern, text.replace("\x1b[31m", "").replace("\x1b[0m", ""))]
+        wanted = [
+            n
+            for n, text in enumerate(lines, 1)
+            if re.search(pattern, text.replace("\x1b[31m", "").replace("\x1b[0m", ""))
+        ]
         assert found.hits.get(i, []) == wanted
     assert found.lines == (len(data.split(b"\n")) if data and not data.endswith(b"\n") else data.count(b"\n"))
 
 
-@given(st.lists(st.text(alphabet="ab \u00e9", max_size=20), min_size=1, max_size=30), st.integers(min_value=48, max_value=200))
+@given(
+    st.lists(st.text(alphabet="ab \u00e9", max_size=20), min_size=1, max_size=30),
+    st.integers(min_value=48, max_value=200),
+)
 def test_every_line_can_be_read_again_by_its_number(lines: list[str], step: int) -> None:
     data = ("\n".join(lines) + "\n").encode()
     log = small(data, step)

@@ -57,7 +57,12 @@ def test_the_annotation_mark_is_not_part_of_what_was_said() -> None:
 
 @pytest.mark.parametrize(
     ("sample", "binary"),
-    [(b"", False), (b"plain text\n" * 9, False), (b"one NUL\x00 here, text else\n" * 9, False), (bytes(range(256)) * 9, True)],
+    [
+        (b"", False),
+        (b"plain text\n" * 9, False),
+        (b"one NUL\x00 here, text else\n" * 9, False),
+        (bytes(range(256)) * 9, True),
+    ],
 )
 def test_binary_is_told_from_text_with_stray_bytes(sample: bytes, binary: bool) -> None:
     assert looks_binary(sample) is binary

@@ -47,7 +47,7 @@ def test_pagination_visits_each_run_once(client: httpx2.Client, past: Past) -> N
 def test_links_name_the_neighbours_and_the_ends(client: httpx2.Client, past: Past) -> None:
     links = client.get(_in(past, "/actions/runs?per_page=50&page=3&event=pull_request")).links
     pages = {name: re.findall(r"[?&]page=(\d+)", link["url"])[0] for name, link in links.items()}
-    assert pages["prev"], pages["next"] == ("2", "4")
+    assert (pages["prev"], pages["next"]) == ("2", "4")
     assert set(pages) == {"prev", "next", "first", "last"}
     assert "event=pull_request" in links["last"]["url"]
 

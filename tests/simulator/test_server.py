@@ -15,11 +15,13 @@ from buildeye.simulator.server import running
 
 
 def test_the_port_is_closed_and_the_thread_gone_after_the_context(past: Past) -> None:
+    before = set(threading.enumerate())
     with running(past) as base:
         assert httpx2.get(f"{base}/rate_limit", trust_env=False).status_code == 200
-        ours = [thread for thread in threading.enumerate() if thread.name == "simulator"]
+        ours = set(threading.enumerate()) - before
         port = urlsplit(base).port
-    assert not any(thread.is_alive() for thread in ours if thread is ours[-1])
+    assert any(thread.name == "simulator" for thread in ours)
+    assert not any(thread.is_alive() for thread in ours if thread.name == "simulator")
     with socket.socket() as again:
         assert again.connect_ex(("127.0.0.1", port or 0)) != 0
 

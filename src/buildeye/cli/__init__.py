@@ -24,7 +24,7 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("stopped")
         sys.exit(130)
-    except Exception as e:  # noqa: BLE001 - the last door: a traceback must not reach a user
+    except Exception as e:  # the last door: a traceback must not reach a user
         if debug:
             raise
         _say(f"a bug in build-eye: {type(e).__name__}; run it again with BUILD_EYE_DEBUG=1 and report what it prints")

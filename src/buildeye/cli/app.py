@@ -13,7 +13,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,
-    epilog="Exit codes: 0 done, 1 the thing asked about is bad, 2 wrong use or configuration, 3 an outside system failed.",
+    epilog="Exit codes: 0 done, 1 the thing asked about is bad, 2 wrong use or configuration, "
+    "3 an outside system failed.",
 )
 
 

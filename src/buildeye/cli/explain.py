@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def explain(
-    logs: list[str] = typer.Argument(..., metavar="LOG...", help="Log files (plain, .gz, .zst, GitHub's .zip); - is standard input."),
+    logs: list[str] = typer.Argument(
+        ..., metavar="LOG...", help="Log files (plain, .gz, .zst, GitHub's .zip); - is standard input."
+    ),
     baseline: Path | None = typer.Option(None, help="A passing log of the same job, to compare with."),
     job: Path | None = typer.Option(None, help="The job as GitHub's REST API returns it (JSON)."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a log, one a line (docs/diagnosis.md)."),
@@ -67,7 +69,8 @@ def _read_job(path: Path) -> "Job":
     try:
         return job_from(json.loads(path.read_text(encoding="utf-8")), "")
     except OSError as e:
-        raise UsageError(f"{path}: cannot be read ({e.strerror}); --job takes the job as GitHub's REST API returns it") from e
+        raise UsageError(
+            f"{path}: cannot be read ({e.strerror}); --job takes the job as GitHub's REST API returns it"
+        ) from e
     except (ValueError, OutsideError) as e:
         raise UsageError(f"{path}: not a job as GitHub's REST API returns it ({e})") from e
-

@@ -63,7 +63,8 @@ def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: boo
     if rows:
         out += [table(("cause", "runs", "what", "who"), [(r.cause, str(r.runs), r.what, r.who) for r in rows]), ""]
     reports = done.reports
-    told = f"{settings.report.output_dir}/ {len(reports.written)} written, {len(reports.updated)} updated, {len(reports.unchanged)} unchanged"
+    told = f"{settings.report.output_dir}/ {len(reports.written)} written, {len(reports.updated)} updated"
+    told += f", {len(reports.unchanged)} unchanged" if reports.unchanged else ""
     out.append(" · ".join([told, _archived(done, dry_run=dry_run), requests]))
     return "\n".join(out)
 

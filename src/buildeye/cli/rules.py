@@ -8,7 +8,9 @@ app = typer.Typer(help="The failure rules: list them, check packs.", no_args_is_
 
 
 @app.command()
-def lint(packs: list[Path] = typer.Argument(None, help="Packs to check; without any, those that come with Build-Eye.")) -> None:
+def lint(
+    packs: list[Path] = typer.Argument(None, help="Packs to check; without any, those that come with Build-Eye."),
+) -> None:
     """Check rule packs: ids, linear-time patterns, examples, placeholders, shadowing.
 
     \b

@@ -59,7 +59,9 @@ def collect_metadata(
     settings = settings_for(config, target_overrides(target_repo))
     runs = fetch.read_runs(input)
     with GitHub.of(settings) as github, progress() as bars:
-        builds = collect(github, settings, runs, output.parent / "logs", warn=warn, progress=bars.start("jobs", len(runs)))
+        builds = collect(
+            github, settings, runs, output.parent / "logs", warn=warn, progress=bars.start("jobs", len(runs))
+        )
     write_builds(output, builds)
     typer.echo(f"{output}: {len(builds)} runs, {sum(len(b.failed) for b in builds)} failed jobs")
 

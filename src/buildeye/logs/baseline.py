@@ -1,7 +1,7 @@
 """What is new in a failing log: its lines without what varies, compared with a passing log of the same job.
 
-Method: masked set difference, as LogJuicer and CiDiff compare lines; blocks of new lines are then weighed by error words,
-position and rarity.
+Method: masked set difference, as LogJuicer and CiDiff compare lines; blocks of new lines are then weighed by error
+words.
 """
 
 import hashlib

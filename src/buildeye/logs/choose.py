@@ -84,13 +84,13 @@ def specificity(patterns: tuple[str, ...]) -> int:
 
 
 def _counts(hit: Hit, structure: Structure) -> bool:
-    """Not a script that the runner echoes, unless the rule is about the echo; and in the kind of step the rule is for."""
+    """Not a script that the runner echoes, unless the rule is about the echo; and in the right kind of step."""
     about_echo = any(_GROUP in pattern for pattern in hit.rule.any)
     return (about_echo or not structure.is_echo(hit.line)) and _fits(hit, structure)
 
 
 def _first_of_a_kind(hits: Sequence[Hit], structure: Structure) -> list[Hit]:
-    """Let the hits of one rule that stand in the same failed step or failure report count alike: the first of them speaks."""
+    """Hits of one rule in the failed step or in a failure report count alike: the first of them speaks."""
     best: dict[str, int] = {}
     for hit in hits:
         best[hit.rule.id] = max(best.get(hit.rule.id, hit.score), hit.score)

@@ -50,7 +50,7 @@ class LogReading:
 def diagnose(log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job: Job | None = None) -> Diagnosis:
     """Say why the job of this log failed.
 
-    `baseline` is the line set of a passing log of the same job (`baseline.line_set`); `job` what GitHub says of the job.
+    `baseline` is the line set of a passing log of the same job (`baseline.line_set`); `job` what GitHub says of it.
     """
     return read_log(log, rules, baseline=baseline, job=job).diagnosis
 
@@ -58,7 +58,7 @@ def diagnose(log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job:
 def read_log(
     log: Log, rules: RuleSet, *, baseline: Set[int] | None = None, job: Job | None = None, show: int = 0
 ) -> LogReading:
-    """As `diagnose`, with up to `show` lines of the log that are worth reading, masked, nearest to the key line first kept."""
+    """As `diagnose`, with up to `show` lines that are worth reading, masked; those nearest to the key line are kept."""
     if job is not None and job.conclusion in ("success", "skipped", "neutral"):
         return LogReading(_nothing_failed(log.name, f"the job ended as {job.conclusion}", rules.hash))
     if log.size == 0:
@@ -85,7 +85,13 @@ def _shown(lines: Lines, diagnosis: Diagnosis, show: int) -> tuple[LogLine, ...]
 
 def _nothing_failed(name: str, why: str, rule_set: str) -> Diagnosis:
     return Diagnosis(
-        name, Cause.NONE, "none", confidence=0.97, summary=f"Nothing failed: {why}.", rule_set=rule_set, retry_helps=False
+        name,
+        Cause.NONE,
+        "none",
+        confidence=0.97,
+        summary=f"Nothing failed: {why}.",
+        rule_set=rule_set,
+        retry_helps=False,
     )
 
 
@@ -146,7 +152,9 @@ class _Reading:
         value = key.rule.confidence
         if key.demoted:
             value *= 0.6
-        rivals = [h for h in self.ranked if h.rule.cause != key.rule.cause and key.score - h.score < 10 and not h.demoted]
+        rivals = [
+            h for h in self.ranked if h.rule.cause != key.rule.cause and key.score - h.score < 10 and not h.demoted
+        ]
         if rivals:
             value *= 0.85
         return value
@@ -166,7 +174,9 @@ class _Reading:
             kind, name = named
             said = self._say(name)[:80]
             title = fill(kind.title, {"step": said})
-            evidence.insert(0, Evidence("step", f"step.{kind.category}", said, "what this step does says what its failure is"))
+            evidence.insert(
+                0, Evidence("step", f"step.{kind.category}", said, "what this step does says what its failure is")
+            )
             signature = f"step.{kind.category}|{baselines.mask(said)}|{baselines.mask(quote)[:160]}"
             known = Diagnosis(self.name, kind.cause, kind.category, confidence=kind.confidence, signature=signature)
         return replace(
@@ -211,26 +221,31 @@ class _Reading:
         return f"{title}{also}.{where}"
 
     def _tests(self) -> list[str]:
-        named = (tidy(self._say(h.captures["test"])) for h in sorted(self.ranked, key=lambda h: h.line)
-                 if "test" in h.captures and not h.demoted)
+        named = (
+            tidy(self._say(h.captures["test"]))
+            for h in sorted(self.ranked, key=lambda h: h.line)
+            if "test" in h.captures and not h.demoted
+        )
         return list(dict.fromkeys(t for t in named if t))[:MAX_TESTS]
 
     def _files(self, key: Hit) -> tuple[str, ...]:
-        start, end = quotes.block_around(self.lines, key.line)
+        start, end = quotes.block_around(self.lines, key.line, self.structure.end)
         captured = [h.captures["file"] for h in self.ranked if "file" in h.captures and not h.demoted]
         named = [quotes.source_file(self._say(f)) for f in captured]
         named += quotes.files_in(self._say(text) for _, text in self.lines.between(start, end))
         return tuple(dict.fromkeys(f for f in named if f))[:MAX_FILES]
 
     def _evidence(self, key: Hit, captured: dict[str, str]) -> tuple[Evidence, ...]:
-        first = Evidence("rule", key.rule.id, self._say(key.text)[:MAX_QUOTE], fill(key.rule.explanation, captured), key.line)
+        first = Evidence(
+            "rule", key.rule.id, self._say(key.text)[:MAX_QUOTE], fill(key.rule.explanation, captured), key.line
+        )
         return (first, *self._context(key.line), *self._others(key), *self._marks())
 
     def _context(self, line: int) -> list[Evidence]:
-        start, end = quotes.block_around(self.lines, line)
+        start, end = quotes.block_around(self.lines, line, self.structure.end)
         return [
             Evidence("words", "context", self._say(self.lines[n])[:240], "beside the key line", n)
-            for n in quotes.telling(self.lines, start, end, line, 6)
+            for n in quotes.telling(self.lines, start, end, line, 8)
         ]
 
     def _others(self, key: Hit) -> list[Evidence]:
@@ -239,27 +254,46 @@ class _Reading:
             if hit.rule.id != key.rule.id and hit.line != key.line and hit.score > 0:
                 best.setdefault(hit.rule.id, hit)
         return [
-            Evidence("rule", h.rule.id, self._say(h.text)[:240], h.demoted or fill(h.rule.title, dict(h.captures)), h.line)
+            Evidence(
+                "rule", h.rule.id, self._say(h.text)[:240], h.demoted or fill(h.rule.title, dict(h.captures)), h.line
+            )
             for h in list(best.values())[:MAX_OTHERS]
         ]
 
     def _marks(self) -> list[Evidence]:
-        said: list[Evidence] = []
         structure = self.structure
-        for n in list(structure.marks.get(Mark.TALLY, ()))[-2:]:
-            said.append(Evidence("step", "tally", self._say(self.lines[n])[:240], "how many failed", n))
+        said = [
+            Evidence("step", "tally", self._say(self.lines[n])[:240], "how many failed", n)
+            for n in list(structure.marks.get(Mark.TALLY, ()))[-2:]
+        ]
         if structure.job_name:
             said.append(Evidence("job", "job", self._say(structure.job_name)[:120], "the job", structure.job_name_line))
         if structure.failed:
-            said.append(Evidence("step", "step", self._say(structure.failed.name)[:200], "the step that failed", structure.failed.start))
+            said.append(
+                Evidence(
+                    "step",
+                    "step",
+                    self._say(structure.failed.name)[:200],
+                    "the step that failed",
+                    structure.failed.start,
+                )
+            )
         if structure.exit_line:
-            said.append(Evidence("step", "exit", self._say(self.lines[structure.exit_line])[:200], "how it ended", structure.exit_line))
+            said.append(
+                Evidence(
+                    "step",
+                    "exit",
+                    self._say(self.lines[structure.exit_line])[:200],
+                    "how it ended",
+                    structure.exit_line,
+                )
+            )
         return said
 
     def _excerpts(self, key: int) -> tuple[Excerpt, ...]:
         if self.new:
             return _new_excerpts(self.lines, self.new, key)
-        start, end = quotes.block_around(self.lines, key, 4, 8)
+        start, end = quotes.block_around(self.lines, key, self.structure.end, 4, 10)
         wanted = [(start, end, "the key line and what belongs to it")]
         wanted += [(e.line, e.line, e.why) for e in self._marks() if e.line]
         seen: set[str] = set()
@@ -276,7 +310,10 @@ class _Reading:
 def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> tuple[Excerpt, ...]:
     ordered = sorted(
         baselines.spans(new),
-        key=lambda s: (not s.start <= key <= s.end, -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1))),
+        key=lambda s: (
+            not s.start <= key <= s.end,
+            -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1)),
+        ),
     )
     return tuple(Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
 
@@ -299,7 +336,10 @@ def _filled(advice: Suggestion, captured: dict[str, str]) -> Suggestion:
     if any(name not in captured for name in _PLACE.findall(command)):
         command = ""
     return Suggestion(
-        fill(advice.title, captured), advice.cost, tuple(fill(s, captured) for s in advice.steps), fill(command, captured)
+        fill(advice.title, captured),
+        advice.cost,
+        tuple(fill(s, captured) for s in advice.steps),
+        fill(command, captured),
     )
 
 
@@ -315,6 +355,9 @@ _LOOK = (
     Suggestion(
         "Read the quoted lines; no rule knows this failure yet",
         Cost.LOW,
-        ("Open the log at the key line.", "If the cause is clear, write a rule for it (docs/rules.md) so that it is known next time."),
+        (
+            "Open the log at the key line.",
+            "If the cause is clear, write a rule for it (docs/rules.md) so that it is known next time.",
+        ),
     ),
 )

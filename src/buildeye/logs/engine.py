@@ -88,7 +88,7 @@ class Matcher:
     def compile(cls, patterns: Sequence[str], cache: Path | None = None) -> "Matcher":
         """Compile, or take from the folder `cache` what was compiled from the same patterns before."""
         expressions = [hyperscan_pattern(p) for p in patterns]
-        version = f"{hyperscan.__version__}|1".encode()
+        version = f"{getattr(hyperscan, '__version__', '')}|1".encode()
         name = f"{hashlib.sha256(version + b'|'.join(expressions)).hexdigest()[:24]}.hsdb"
         if cache and (loaded := _load(cache / name)):
             return cls(loaded)

@@ -1,7 +1,7 @@
 """Lines that are not failures themselves but say where in a log one is: groups, ends of steps, tallies, retries.
 
-Marks are matched in the same pass as the rules. Sources of the wordings: GitHub Actions runner, GitLab runner, Buildkite
-agent, Jenkins, Travis, Azure Pipelines, Taskcluster, and the test tools that the tallies belong to.
+Marks are matched in the same pass as the rules. Sources of the wordings: GitHub Actions runner, GitLab runner,
+Buildkite agent, Jenkins, Travis, Azure Pipelines, Taskcluster, and the test tools that the tallies belong to.
 """
 
 from enum import StrEnum
@@ -19,7 +19,6 @@ class Mark(StrEnum):
     TALLY = "tally"
     FAILURES = "failures"
     RETRY = "retry"
-    PASSED_AFTER = "passed-after"
     GREEN = "green"
 
 
@@ -60,9 +59,9 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.TALLY, r"^Failed! +- Failed: +\d+"),
     (Mark.TALLY, r"^FAIL(?:ED)?\t"),
     (Mark.FAILURES, r"^=+ (?:FAILURES|ERRORS) =+$"),
-    (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining|backoff|re-?attempt)"),
+    (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining)"),
+    (Mark.RETRY, r"(?i)\b(?:backoff|re-?attempt)"),
     (Mark.RETRY, r"(?i)\battempt (?:#?\d+|\d+ of \d+)\b"),
-    (Mark.PASSED_AFTER, r"(?i)\b(?:succeeded|passed|successful) (?:after|on) (?:retry|attempt|\d+ (?:retries|attempts))"),
     (Mark.GREEN, r"^Finished: SUCCESS$"),
     (Mark.GREEN, r"^Job succeeded$"),
 )  # fmt: skip

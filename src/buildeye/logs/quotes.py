@@ -15,7 +15,8 @@ MAX_LINES = 120
 """More than this nobody reads."""
 
 _TELLS = re.compile(
-    r"(?i)^\s*(?:E {2,}|[+-] |expected|received|actual|got\b|want|left:|right:|-->|cause|reason|note:|help:|caused by|hint)"
+    r"(?i)^\s*(?:E {2,}|[+-] |expected|received|actual|got\b|want|left:|right:|-->|cause|reason|note:|help:|hint)"
+    r"|(?i:^\s*caused by)|^(?:\+|\$|>) \w|\bRUN \w|^\[command\]"
     r"|\b(?:expected|to (?:be|equal)|assert)\b|:\d+:\d+|\bline \d+\b|\.\w{1,4}:\d+"
 )
 _FILE = re.compile(
@@ -27,7 +28,9 @@ _FOREIGN = re.compile(
     r"site-packages|dist-packages|node_modules|/usr/(?:lib|include|local/lib|share)/|/opt/(?:conda|hostedtoolcache)|hostedtoolcache|\.cargo/registry"
     r"|<frozen|/python\d\.\d+/|internal/|\.m2/repository|/externals/|rustlib|\.pnpm|/go/pkg/mod|/actions/|^node:"
 )
-_WORKSPACE = re.compile(r"^(?:/home/runner/work/[^/]+/[^/]+/|/__w/[^/]+/[^/]+/|/github/workspace/|/builds/workspace/[^/]+/|/Users/runner/work/[^/]+/[^/]+/|[A-Z]:\\a\\[^\\]+\\[^\\]+\\|/workspace/|\./)")
+_WORKSPACE = re.compile(
+    r"^(?:/home/runner/work/[^/]+/[^/]+/|/__w/[^/]+/[^/]+/|/github/workspace/|/builds/workspace/[^/]+/|/Users/runner/work/[^/]+/[^/]+/|[A-Z]:\\a\\[^\\]+\\[^\\]+\\|/workspace/|\./)"
+)
 
 
 def source_file(path: str) -> str:
@@ -44,15 +47,16 @@ def files_in(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(f for f in found if f and not f.startswith("http")))
 
 
-def block_around(lines: Lines, key: int, before: int = 12, after: int = 14) -> tuple[int, int]:
-    """The lines that belong to the key line: up to a blank line or a change of indentation, within bounds."""
+def block_around(lines: Lines, key: int, stop: int = 0, before: int = 12, after: int = 14) -> tuple[int, int]:
+    """The lines that belong to the key line: up to a blank line, within bounds; up to `stop`, the end of the failure,
+    where that is near."""
     start = key
     while start > max(1, key - before) and _joins(lines[start - 1]):
         start -= 1
     end = key
     while end < min(lines.count, key + after) and _joins(lines[end + 1]):
         end += 1
-    return start, end
+    return start, stop if end < stop <= key + after else end
 
 
 def _joins(text: str) -> bool:
@@ -67,6 +71,7 @@ def telling(lines: Lines, start: int, end: int, key: int, most: int) -> list[int
         if n == key or not text.strip() or text.startswith("##[group]"):
             continue
         value = weight(text) + (0.8 if _TELLS.search(text) else 0.0) - abs(n - key) * 0.02
+        value += 0.4 if any(source_file(m.group(1)) for m in _FILE.finditer(text)) else 0.0
         if value > 0.3:
             scored.append((value, n))
     return sorted(n for _, n in sorted(scored, reverse=True)[:most])

@@ -79,7 +79,9 @@ def read_structure(lines: Lines, marks: Mapping[Mark, Sequence[int]], job: Job |
     sections = _sections(lines, marks, post)
     if job is not None and job.steps:
         sections = _named_by_job(lines, sections, job)
-    exit_line = _exit_of_failed(sections, exits) or first_exit
+    exit_line = (
+        _exit_of_failed(sections, exits) or _exit_of_failed(sections, marks.get(Mark.ANNOTATION, ())) or first_exit
+    )
     name_line = next(iter(marks.get(Mark.JOB_NAME, ())), None)
     return Structure(
         lines=lines.count,
@@ -117,9 +119,7 @@ def _sections(lines: Lines, marks: Mapping[Mark, Sequence[int]], post: int | Non
     ended = {i for n in exits if (i := _index(sections, n)) is not None}
     noted = {i for n in annotations if (i := _index(sections, n)) is not None}
     failed = ended or noted
-    return tuple(
-        Section(s.name, s.start, s.end, i in failed) for i, s in enumerate(sections)
-    )
+    return tuple(Section(s.name, s.start, s.end, i in failed) for i, s in enumerate(sections))
 
 
 def _index(sections: Sequence[Section], line: int) -> int | None:
@@ -136,7 +136,8 @@ def _stamp(lines: Lines, number: int) -> datetime | None:
 
 
 def _named_by_job(lines: Lines, sections: tuple[Section, ...], job: Job) -> tuple[Section, ...]:
-    """Steps as the job tells them, cut by their times; GitHub's times are whole seconds, so a boundary may be off by a few lines.
+    """Steps as the job tells them, cut by their times; GitHub's times are whole seconds, so a
+    boundary may be off by a few lines.
 
     Where the log marks its own steps those boundaries stay, and each is named after the job's step that ran then.
     """
@@ -158,7 +159,9 @@ def _step_at(steps: Sequence[Step], at: datetime | None) -> Step | None:
     ran = [s for s in steps if s.conclusion != "skipped" and s.started_at and s.completed_at]
     if at is None:
         return None
-    return next((s for s in reversed(ran) if s.started_at and s.completed_at and s.started_at <= at <= s.completed_at), None)
+    return next(
+        (s for s in reversed(ran) if s.started_at and s.completed_at and s.started_at <= at <= s.completed_at), None
+    )
 
 
 def _cut_by_times(lines: Lines, job: Job) -> tuple[Section, ...]:
@@ -203,4 +206,3 @@ def _echoes(lines: Lines, marks: Mapping[Mark, Sequence[int]]) -> tuple[tuple[in
             if i < len(ends):
                 echoes.append((n, ends[i]))
     return tuple(echoes)
-

@@ -8,7 +8,10 @@ import re
 MAX_LINE = 4000
 """Characters of one line that are looked at and quoted; a longer line is cut here."""
 
-ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])")
+ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])|\^\[\[[0-9;]{0,20}[mK]"
+)
+"""Terminal sequences, also as `cat -v` writes them (`^[[31m`)."""
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _PREFIX = re.compile(
     "(?:"
@@ -31,7 +34,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def strip_ansi(data: bytes) -> bytes:
     """Terminal sequences removed; newlines stay where they are, so line numbers do not move."""
-    return ANSI.sub(b"", data) if b"\x1b" in data else data
+    return ANSI.sub(b"", data) if b"\x1b" in data or b"^[[" in data else data
 
 
 def clean(raw: bytes) -> str:

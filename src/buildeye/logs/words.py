@@ -9,18 +9,24 @@ from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
 
 _STRONG = re.compile(
-    r"(?i)\b(?:fatal|panic(?:ked)?|traceback|exception|segmentation fault|core dumped|abort(?:ed|ing)?|undefined reference)\b"
-    r"|\b[A-Z]\w+(?:Error|Exception)\b|\berror\b ?[:\[]|^E {3}\S|\bFAILED\b|\bFAIL\b|\bERROR\b"
+    r"(?i:\b(?:fatal|panic(?:ked)?|traceback|exception|segmentation fault|core dumped|undefined reference)\b)"
+    r"|(?i:\babort(?:ed|ing)?\b)|\b[A-Z]\w+(?:Error|Exception)\b|(?i:\berror\b ?[:\[])|^E {3}\S"
+    r"|\bFAILED\b|\bFAIL\b|\bERROR\b"
 )
-_WEAK = re.compile(r"(?i)\b(?:errors?|fail(?:ed|ure|ures|s|ing)?|cannot|could not|unable|denied|refused|not found|no such|missing|invalid|killed|timed? ?out)\b|[✗✘❌×]")
+_WEAK = re.compile(
+    r"(?i)\b(?:errors?|fail(?:ed|ure|ures|s|ing)?|cannot|could not|unable|denied|refused|not found|no such|missing"
+    r"|invalid|killed|timed? ?out)\b|[✗✘❌×]"
+)
 _HARMLESS = re.compile(
-    r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b|(?:^|\W)warn(?:ing)?\b|--?[\w-]*(?:error|fail|timeout)"
-    r"|\b(?:continue|fail)[-_]on[-_]error|\bif-no-files-found|(?:on|test|handle)_?(?:error|failure)\b|\bPASSED\b|\berror\.(?:rs|js|c|h|py|go)\b"
+    r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b|(?:^|\W)warn(?:ing)?\b"
+    r"|--?[\w-]*(?:error|fail|timeout)|\b(?:continue|fail)[-_]on[-_]error|\bif-no-files-found"
+    r"|(?:on|test|handle)_?(?:error|failure)\b|\bPASSED\b|\berror\.(?:rs|js|c|h|py|go)\b"
 )
 _FRAME = re.compile(r"^\s+(?:at |File \"|from )|^\s*\.\.\. \d+ more")
 _WRAPPER = re.compile(
-    r"(?i)(?:process completed with|exited with|exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)|custom container implementation failed"
-    r"|failed to run script step|npm err!|elifecycle|finished: failure|marked build as failure|returned non-zero exit"
+    r"(?i)(?:process completed with|exited with|exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)"
+    r"|custom container implementation failed|failed to run script step|npm err!|elifecycle|finished: failure"
+    r"|marked build as failure|returned non-zero exit"
 )
 CLEAR = 0.45
 """From this weight on a line names a failure; below, it only sounds a little like one."""
@@ -61,9 +67,7 @@ def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None)
     last = structure.end
     first = max(1, last - REACH, section.start if section else 1)
     numbers = range(first, min(last, lines.count) + 1) if only is None else only
-    found = [
-        Spot(n, lines[n], w) for n in numbers if not structure.is_echo(n) and (w := weight(lines[n])) > 0
-    ]
+    found = [Spot(n, lines[n], w) for n in numbers if not structure.is_echo(n) and (w := weight(lines[n])) > 0]
     if only is None and found:
         found = _last_cluster(found)
     return sorted(found, key=lambda s: (-s.weight, s.line))
@@ -75,7 +79,12 @@ def last_said(lines: Lines, structure: Structure) -> int | None:
     first = max(1, section.start if section else 1, structure.end - 50)
     for n in range(min(structure.end, lines.count), first - 1, -1):
         text = lines[n]
-        if len(text.strip()) > 3 and not text.startswith("##[") and not structure.is_echo(n) and not _WRAPPER.search(text):
+        if (
+            len(text.strip()) > 3
+            and not text.startswith("##[")
+            and not structure.is_echo(n)
+            and not _WRAPPER.search(text)
+        ):
             return n
     return None
 

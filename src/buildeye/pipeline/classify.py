@@ -63,7 +63,9 @@ def cancelled(builds: Sequence[Build]) -> list[tuple[Build, str]]:
     """Runs that were stopped on purpose, each with its category: `superseded` by a newer run, or `by-user`."""
     runs = [b.run for b in builds]
     return [
-        (b, "superseded" if is_superseded(b.run, runs) else "by-user") for b in builds if b.run.conclusion == "cancelled"
+        (b, "superseded" if is_superseded(b.run, runs) else "by-user")
+        for b in builds
+        if b.run.conclusion == "cancelled"
     ]
 
 
@@ -122,11 +124,17 @@ def _is_base(run: Run) -> bool:
 
 def _passed(builds: Sequence[Build]) -> frozenset[tuple[str, str]]:
     """(commit, job name) pairs that passed in some run or attempt."""
-    return frozenset((b.run.head_sha, j.name) for b in builds for j in b.jobs if j.conclusion == "success" and b.run.head_sha)
+    return frozenset(
+        (b.run.head_sha, j.name) for b in builds for j in b.jobs if j.conclusion == "success" and b.run.head_sha
+    )
 
 
 def _findings(
-    reads: Iterable[Read], seen: Sequence[Sighting], passed: frozenset[tuple[str, str]], thresholds: Thresholds, now: datetime
+    reads: Iterable[Read],
+    seen: Sequence[Sighting],
+    passed: frozenset[tuple[str, str]],
+    thresholds: Thresholds,
+    now: datetime,
 ) -> Iterator[Finding]:
     by_run: dict[int, list[tuple[Read, Verdict]]] = {}
     for read in reads:
@@ -146,7 +154,9 @@ def _finding(pairs: Sequence[tuple[Read, Verdict]], seen: Sequence[Sighting]) ->
     related: list[int] = []
     if verdict.cause is Cause.INTERFERENCE:
         own = build.pull_request.number if build.pull_request else None
-        related = sorted({s.pull_request for s in seen if s.signature == verdict.signature and s.pull_request not in (None, own)})  # type: ignore[type-var]  # None is filtered out
+        related = sorted(
+            {s.pull_request for s in seen if s.signature == verdict.signature and s.pull_request not in (None, own)}
+        )  # type: ignore[type-var]  # None is filtered out
     return Finding(
         run=build.run,
         pipeline_type=build.pipeline_type,

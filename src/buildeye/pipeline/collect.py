@@ -47,7 +47,12 @@ def collect(
 
 
 def _jobs(
-    github: GitHub, owner: str, repo: str, runs: Sequence[Run], warn: Callable[[str], None], progress: Callable[[int], None]
+    github: GitHub,
+    owner: str,
+    repo: str,
+    runs: Sequence[Run],
+    warn: Callable[[str], None],
+    progress: Callable[[int], None],
 ) -> Iterator[tuple[int, tuple[Job, ...]]]:
     with_jobs = [r for r in runs if r.status == "completed" and r.conclusion not in _NO_JOBS]
     progress(len(runs) - len(with_jobs))

@@ -1,7 +1,7 @@
 """The file form of findings: `classifications.json` and `recommendations.json`.
 
-Every entry keeps the original system's fields (workflow_run_id, workflow_name, pr_number, pipeline_type, classification)
-and carries one diagnosis a failed job under `jobs`.
+Every entry keeps the original system's fields (workflow_run_id, workflow_name, pr_number, pipeline_type,
+classification) and carries one diagnosis a failed job under `jobs`.
 """
 
 import json

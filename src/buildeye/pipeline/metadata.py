@@ -154,7 +154,9 @@ def _build(form: _Build, folder: Path) -> Build:
         )
         for j in form.failed_jobs
     )
-    return Build(run, form.pipeline_info.pipeline_type, tuple(_job(j, run) for j in form.jobs), failed, _pull(form.pr, run))
+    return Build(
+        run, form.pipeline_info.pipeline_type, tuple(_job(j, run) for j in form.jobs), failed, _pull(form.pr, run)
+    )
 
 
 def _repository(url: str) -> str:
@@ -191,8 +193,8 @@ def to_json(build: Build, folder: Path) -> dict[str, Any]:
         "run_id": run.id,
         "workflow_run": {
             "id": run.id, "name": run.name, "workflow_id": run.workflow_id, "status": run.status,
-            "conclusion": run.conclusion, "started_at": _time(run.run_started_at), "completed_at": _time(run.updated_at),
-            "created_at": _time(run.created_at), "head_sha": run.head_sha, "head_branch": run.head_branch,
+            "conclusion": run.conclusion, "started_at": _time(run.run_started_at),
+            "completed_at": _time(run.updated_at), "created_at": _time(run.created_at), "head_sha": run.head_sha, "head_branch": run.head_branch,
             "url": run.html_url, "triggering_actor": run.triggering_actor, "event": run.event, "path": run.path,
             "run_attempt": run.run_attempt, "run_number": run.run_number, "display_title": run.display_title,
             "repository": run.repository_full_name,

@@ -62,7 +62,14 @@ def monitor(
     step = progress.start("runs", 1)
     runs = fetch_runs(github, settings, now)
     step(1)
-    builds = collect(github, settings, runs, settings.storage.data_dir / "logs", warn=warn, progress=progress.start("jobs", len(runs)))
+    builds = collect(
+        github,
+        settings,
+        runs,
+        settings.storage.data_dir / "logs",
+        warn=warn,
+        progress=progress.start("jobs", len(runs)),
+    )
     _keep_facts(warehouse, builds, now)
     findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
     _keep_verdicts(warehouse, findings, settings.target_repository.full_name, now)
@@ -79,7 +86,11 @@ def monitor(
 
 
 def judged(
-    builds: Sequence[Build], warehouse: Warehouse | None, settings: Settings, now: datetime, progress: Callable[[int], None]
+    builds: Sequence[Build],
+    warehouse: Warehouse | None,
+    settings: Settings,
+    now: datetime,
+    progress: Callable[[int], None],
 ) -> list[Finding]:
     """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)

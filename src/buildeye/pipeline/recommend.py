@@ -21,7 +21,9 @@ def _for(finding: Finding) -> tuple[Suggestion, ...]:
     for job in [*leading, *rest]:
         if finding.verdict.cause is not Cause.INTERFERENCE or job.verdict.cause is not Cause.INTERFERENCE:
             found += sorted(job.diagnosis.suggestions, key=lambda s: _ORDER[s.cost])
-        if _a_rerun_helps(job.diagnosis.retry_helps, finding.verdict) and not any("gh run rerun" in s.command for s in found):
+        if _a_rerun_helps(job.diagnosis.retry_helps, finding.verdict) and not any(
+            "gh run rerun" in s.command for s in found
+        ):
             found.append(_rerun(finding.run.id))
     if not found:
         found.append(_look(finding))
@@ -35,7 +37,12 @@ def _a_rerun_helps(retry: bool | None, verdict: Verdict) -> bool:
 
 
 def _rerun(run_id: int) -> Suggestion:
-    return Suggestion("Re-run the failed jobs; this kind of failure can pass without a change", Cost.LOW, (), f"gh run rerun --failed {run_id}")
+    return Suggestion(
+        "Re-run the failed jobs; this kind of failure can pass without a change",
+        Cost.LOW,
+        (),
+        f"gh run rerun --failed {run_id}",
+    )
 
 
 def _by_verdict(finding: Finding, verdict: Verdict) -> Sequence[Suggestion]:
@@ -48,7 +55,7 @@ def _by_verdict(finding: Finding, verdict: Verdict) -> Sequence[Suggestion]:
             f"Do not change this pull request: {branch} fails alike",
             Cost.LOW,
             (
-                f"Watch or ask for the fix on {branch}; revert the change that broke it if the fix takes longer than an hour.",
+                f"Watch or ask for the fix on {branch}; revert the change that broke it if that takes over an hour.",
                 f"When {branch} is green again, update the branch and re-run.",
             ),
             f"gh run rerun --failed {finding.run.id}",
@@ -61,6 +68,9 @@ def _look(finding: Finding) -> Suggestion:
     return Suggestion(
         "A person has to look: the evidence does not say what this is",
         Cost.MEDIUM,
-        (f"Open the run: {url}" if url else "Open the run.", "If the cause is clear, write a rule for it (docs/rules.md)."),
+        (
+            f"Open the run: {url}" if url else "Open the run.",
+            "If the cause is clear, write a rule for it (docs/rules.md).",
+        ),
         f"gh run view --log-failed {finding.run.id}",
     )

@@ -64,14 +64,18 @@ def parse(adapter: TypeAdapter[T], item: Any, path: Path, index: int, stage: str
         problem = e.errors()[0]
         field = ".".join(str(part) for part in problem["loc"]) or "the whole item"
         what = "is missing" if problem["type"] == "missing" else f"is wrong ({problem['msg']})"
-        raise UsageError(f"{path}: item {index + 1}: field {field!r} {what}; expected what `build-eye {stage}` writes") from e
+        raise UsageError(
+            f"{path}: item {index + 1}: field {field!r} {what}; expected what `build-eye {stage}` writes"
+        ) from e
 
 
 def write_json(path: Path, data: Any) -> None:
     """Write a stage file: complete and on disk before it takes the place of what was there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8") as f:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as f:
             json.dump(data, f, ensure_ascii=False, indent=1)
             f.write("\n")
             f.flush()

@@ -83,9 +83,10 @@ def cancelled(minutes: float) -> Ending:
     return Ending("cancelled", after=timedelta(minutes=minutes))
 
 
-def red(job: str, failure: str, truth: Truth | None = None, runner: str | None = None) -> Ending:
-    """An attempt in which one job fails."""
-    return Ending(mishaps=(Mishap(job, failure, truth, runner),))
+def red(jobs: str | tuple[str, ...], failure: str, truth: Truth | None = None, runner: str | None = None) -> Ending:
+    """An attempt in which one job fails, or several for one reason."""
+    names = (jobs,) if isinstance(jobs, str) else jobs
+    return Ending(mishaps=tuple(Mishap(job, failure, truth, runner) for job in names))
 
 
 def plan(workflow: str, *endings: Ending) -> Plan:

@@ -115,6 +115,7 @@ class Gate:
             answer.headers[f"x-ratelimit-{name}"] = str(value)
         answer.headers["x-ratelimit-resource"] = "core"
         answer.headers["x-github-request-id"] = f"51M0:{self.ledger.requests:08X}"
+        answer.headers["server"] = "github.com"
         answer.headers["x-github-media-type"] = "github.v3; format=json"
         answer.headers["x-github-api-version-selected"] = "2022-11-28"
         return answer

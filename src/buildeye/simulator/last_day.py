@@ -18,14 +18,13 @@ from buildeye.simulator.events import (
     plan,
     red,
 )
-from buildeye.simulator.scenes import BROKEN_TRUNK, SMART_UNIT, UNIT, light_only
+from buildeye.simulator.scenes import BROKEN_TRUNK, FOUR_CARDS, NPU_BUILDS, SMART_UNIT, UNIT, light_only
 from buildeye.simulator.shapes import SICK_RUNNER
 
 _P = "vllm_ascend_sim"
 _CPU = "smart test (v0.20.2) / smart-ut (cpu x0)"
 _LINT = "lint / pre-commit"
-_FOUR_CARDS = "e2e-full (v0.20.2) / multicard-4-full (0)"
-_FOUR_CARDS_LIGHT = "e2e-light (v0.20.2) / multicard-4-light (0)"
+_FOUR_CARDS_FULL = "e2e-full (v0.20.2) / multicard-4-full (0)"
 
 _PULLS = (
     PullDraft(
@@ -102,13 +101,14 @@ _EVENTS = (
     _push(
         22.3, "chunked-sched", plan("light"), plan("full", red("e2e-full (v0.20.2) / singlecard-full (0)", "vllm-api"))
     ),
+    _push(22.1, "async-detok", plan("light")),
     _merge(21.9, "sleep-wake"),
     _push(21.4, "ep-bench", plan("light", cancelled(12)), plan("full", cancelled(12))),
-    _push(21.2, "ep-bench", plan("light"), plan("full", _outage(_FOUR_CARDS, "runner-gone"))),
+    _push(21.2, "ep-bench", plan("light"), plan("full", _outage(_FOUR_CARDS_FULL, "runner-gone"))),
     _push(21.2, "topk-fast", plan("light", cancelled(13))),
     _push(20.98, "topk-fast", *light_only(red(_CPU, "pytest-assertion"))),
-    _push(20.8, "moe-balance", plan("light"), plan("full", _outage(_FOUR_CARDS, "runner-gone"))),
-    _push(20.6, "pool-metrics", *light_only(_outage(_FOUR_CARDS_LIGHT, "runner-lost"))),
+    _push(20.8, "moe-balance", plan("light"), plan("full", _outage(_FOUR_CARDS_FULL, "runner-gone"))),
+    _push(20.6, "pool-metrics", *light_only(_outage(FOUR_CARDS, "runner-lost"))),
     _push(20.4, "ngram-fix", plan("light"), plan("full")),
     _push(20.3, "dash-filter", plan("light"), plan("dashboard")),
     _merge(20.0, "dflash-layout", red(UNIT, "trunk-dflash")),
@@ -124,7 +124,7 @@ _EVENTS = (
     _push(12.2, "async-detok", plan("light", red(_CPU, "pip-index"))),
     _push(11.0, "graph-doc", plan("docs", cancelled(2))),
     _push(10.95, "graph-doc", plan("docs")),
-    _push(10.1, "mla-pre", *light_only(red(SMART_UNIT, "kernel-compile"))),
+    _push(10.1, "mla-pre", *light_only(red(NPU_BUILDS, "kernel-compile"))),
     _push(7.5, "dflash-fix", plan("light"), plan("full")),
     _merge(5.5, "dflash-fix"),
     _push(4.9, "lora-merge", plan("light")),

@@ -48,8 +48,12 @@ def select_runs(runs: Iterable[Run], query: Mapping[str, str]) -> list[Run]:
         tests.append(lambda run: run.created_at is not None and low <= run.created_at < high)
     for name, field in (("branch", "head_branch"), ("event", "event"), ("head_sha", "head_sha"), ("actor", "actor")):
         if wanted := query.get(name):
-            tests.append(lambda run, field=field, wanted=wanted: getattr(run, field) == wanted)  # type: ignore[misc]
+            tests.append(_equals(field, wanted))
     return [run for run in runs if all(test(run) for test in tests)]
+
+
+def _equals(field: str, wanted: str) -> Callable[[Run], bool]:
+    return lambda run: getattr(run, field) == wanted
 
 
 def filtered(query: Mapping[str, str]) -> bool:

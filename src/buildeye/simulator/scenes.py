@@ -17,6 +17,9 @@ FLAKY_TEST = Truth(Cause.CODE, "test-failure", Determinism.FLAKY)
 UNIT = "e2e-full (v0.20.2) / unit"
 SMART_UNIT = "smart test (v0.20.2) / smart-ut (a2 x1)"
 SINGLE = "e2e-light (v0.20.2) / singlecard-light (0)"
+FOUR_CARDS = "e2e-light (v0.20.2) / multicard-4-light (0)"
+NPU_BUILDS = (SMART_UNIT, SINGLE, FOUR_CARDS)
+"""The jobs of E2E-Light that build the kernels."""
 
 _P = "vllm_ascend_sim"
 

@@ -43,7 +43,13 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
     """Like `running`, for an app made already (whose ledger one wants to read)."""
     with _listening(port) as door:
         server = uvicorn.Server(
-            uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=int(STOP_SECONDS))
+            uvicorn.Config(
+                app,
+                log_level="critical",
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=int(STOP_SECONDS),
+            )
         )
         thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, name="simulator", daemon=True)
         thread.start()
@@ -58,7 +64,7 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
 def serve(past: Past, port: int, token: str | None = None) -> None:
     """Serves until interrupted. Raises OutsideError when the port is taken."""
     with _listening(port) as door:
-        config = uvicorn.Config(create_app(past, token=token), log_level="warning", lifespan="off")
+        config = uvicorn.Config(create_app(past, token=token), log_level="warning", lifespan="off", server_header=False)
         uvicorn.Server(config).run(sockets=[door])
 
 

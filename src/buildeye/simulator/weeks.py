@@ -21,6 +21,7 @@ from buildeye.simulator.events import (
     plan,
     red,
 )
+from buildeye.simulator.scenes import NPU_BUILDS, SINGLE, SMART_UNIT
 
 PULLS = 130
 FIRST, LAST = 20.9 * 24, 31.0
@@ -29,8 +30,8 @@ FIRST, LAST = 20.9 * 24, 31.0
 QUIET = ((209.0, 217.5), (139.0, 146.0))
 """Hours in which only the scenes act, because main is broken then."""
 
-_CPU, _A2 = "smart test (v0.20.2) / smart-ut (cpu x0)", "smart test (v0.20.2) / smart-ut (a2 x1)"
-_SINGLE, _LINT = "e2e-light (v0.20.2) / singlecard-light (0)", "lint / pre-commit"
+_CPU, _A2 = "smart test (v0.20.2) / smart-ut (cpu x0)", SMART_UNIT
+_SINGLE, _LINT = SINGLE, "lint / pre-commit"
 _FULL_0, _FULL_1 = "e2e-full (v0.20.2) / singlecard-full (0)", "e2e-full (v0.20.2) / singlecard-full (1)"
 
 
@@ -40,7 +41,7 @@ class _Trouble:
 
     failure: str
     workflow: str
-    job: str
+    job: str | tuple[str, ...]
     heals: bool = False
     files: tuple[str, ...] = ()
     title: str = ""
@@ -57,11 +58,11 @@ _TROUBLES = (
     _Trouble("git-fetch", "light", _CPU, heals=True),
     _Trouble("vllm-api", "full", _FULL_0, files=("vllm_ascend_sim/core/scheduler.py",)),
     _Trouble("disk-full", "light", _A2, heals=True),
-    _Trouble("kernel-compile", "light", _A2, files=("csrc/kernels/mla_preprocess.cpp",)),
+    _Trouble("kernel-compile", "light", NPU_BUILDS, files=("csrc/kernels/mla_preprocess.cpp",)),
     _Trouble("oom-killed", "full", "e2e-full (v0.20.2) / multicard-4-full (0)", heals=True),
     _Trouble("pr-title", "light", "lint / validate-pr-title", title="speed up the block table"),
     _Trouble("artifact-upload", "full", _FULL_1, heals=True),
-    _Trouble("cmake", "light", _CPU, files=("csrc/CMakeLists.txt",)),
+    _Trouble("cmake", "light", (_CPU, *NPU_BUILDS), files=("csrc/CMakeLists.txt",)),
     _Trouble("npu-unavailable", "light", _SINGLE, heals=True),
     _Trouble("docs-link", "docs", "Sphinx linkcheck", files=("docs/source/user_guide/feature_guide/graph_mode.md",)),
     _Trouble("apt-network", "light", _CPU, heals=True),
@@ -71,8 +72,8 @@ _TROUBLES = (
     _Trouble("csrc-cache", "light", _SINGLE, heals=True),
     _Trouble("segfault", "light", _A2, files=("vllm_ascend_sim/ops/gather.py",)),
     _Trouble("missing-tool", "light", _LINT, files=(".pre-commit-config.yaml",)),
-    _Trouble("pip-conflict", "light", _CPU, files=("pyproject.toml",)),
-    _Trouble("cpp-compile", "light", _CPU, files=("csrc/torch_binding.cpp",)),
+    _Trouble("pip-conflict", "light", (_CPU, *NPU_BUILDS), files=("pyproject.toml",)),
+    _Trouble("cpp-compile", "light", (_CPU, *NPU_BUILDS), files=("csrc/torch_binding.cpp",)),
 )
 _AREAS = {"docs/": "docs", "tools/dashboard/": "dashboard", "Dockerfile": "image"}
 

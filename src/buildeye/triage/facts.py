@@ -2,7 +2,9 @@
 
 from buildeye.model import Cause, Cost, Diagnosis, Evidence, Job, Run, Suggestion
 
-_RERUN = Suggestion("Re-run the failed jobs", Cost.LOW, ("A re-run needs no change.",), "gh run rerun --failed {run_id}")
+_RERUN = Suggestion(
+    "Re-run the failed jobs", Cost.LOW, ("A re-run needs no change.",), "gh run rerun --failed {run_id}"
+)
 
 
 def diagnose_facts(job: Job, log_state: str) -> Diagnosis:
@@ -11,16 +13,29 @@ def diagnose_facts(job: Job, log_state: str) -> Diagnosis:
     failed = next((s for s in job.steps if s.conclusion in ("failure", "timed_out", "cancelled")), None)
     ran = [s for s in job.steps if s.conclusion not in (None, "skipped")]
     if job.conclusion == "cancelled":
-        return _fact(name, Cause.CANCELLED, "by-user", 0.7, f'Job "{job.name}" was cancelled.', "job.cancelled", "cancelled", False)
+        return _fact(
+            name,
+            Cause.CANCELLED,
+            "by-user",
+            0.7,
+            f'Job "{job.name}" was cancelled.',
+            "job.cancelled",
+            "cancelled",
+            False,
+        )
     if job.conclusion == "timed_out":
         said = f'Job "{job.name}" ran into its time limit' + (f' in step "{failed.name}".' if failed else ".")
         return _fact(name, Cause.INFRASTRUCTURE, "timeout", 0.55, said, "job.timed-out", "timed_out", True, job.run_id)
     if not ran and job.runner_name:
         said = f'No step of job "{job.name}" ran on runner {job.runner_name}.'
-        return _fact(name, Cause.INFRASTRUCTURE, "runner-lost", 0.85, said, "job.no-step-ran", job.runner_name, True, job.run_id)
+        return _fact(
+            name, Cause.INFRASTRUCTURE, "runner-lost", 0.85, said, "job.no-step-ran", job.runner_name, True, job.run_id
+        )
     if not ran:
         said = f'No step of job "{job.name}" ran and no runner took it.'
-        return _fact(name, Cause.INFRASTRUCTURE, "runner-unavailable", 0.7, said, "job.no-runner", "no runner", True, job.run_id)
+        return _fact(
+            name, Cause.INFRASTRUCTURE, "runner-unavailable", 0.7, said, "job.no-runner", "no runner", True, job.run_id
+        )
     where = f' failed in step "{failed.name}"' if failed else " failed"
     return Diagnosis(
         name,
@@ -34,11 +49,27 @@ def diagnose_run(run: Run) -> Diagnosis:
     """A diagnosis of a failed run in which no failed job is known."""
     if run.conclusion == "startup_failure":
         said = f'The run "{run.name}" could not start: its workflow file is not valid.'
-        return _fact(f"run {run.id}", Cause.CONFIGURATION, "workflow", 0.85, said, "run.startup-failure", run.path or run.name, False)
+        return _fact(
+            f"run {run.id}",
+            Cause.CONFIGURATION,
+            "workflow",
+            0.85,
+            said,
+            "run.startup-failure",
+            run.path or run.name,
+            False,
+        )
     return Diagnosis(
         f"run {run.id}",
         summary=f'The run "{run.name}" failed, but no failed job of it is known, so there is nothing to read.',
-        evidence=(Evidence("job", "run.no-job", run.name, "a run fails without a job when its workflow file is not valid, or its jobs were not collected"),),
+        evidence=(
+            Evidence(
+                "job",
+                "run.no-job",
+                run.name,
+                "a run fails without a job when its workflow file is not valid, or its jobs were not collected",
+            ),
+        ),
         signature=f"no-job|{run.name}",
     )
 
@@ -46,7 +77,9 @@ def diagnose_run(run: Run) -> Diagnosis:
 def _fact(
     name: str, cause: Cause, category: str, sure: float, said: str, rule: str, quote: str, retry: bool, run_id: int = 0
 ) -> Diagnosis:
-    advice = (Suggestion(_RERUN.title, _RERUN.cost, _RERUN.steps, _RERUN.command.format(run_id=run_id)),) if retry else ()
+    advice = (
+        (Suggestion(_RERUN.title, _RERUN.cost, _RERUN.steps, _RERUN.command.format(run_id=run_id)),) if retry else ()
+    )
     return Diagnosis(
         name,
         cause,

@@ -1,11 +1,11 @@
 """One failed job, what its log says, and where the same failure was seen before: whose problem is it?
 
-Evidence adds up in log-odds; what each piece weighs stands in one table. The reasons of a verdict are all shown, also those
-that speak against it.
+Evidence adds up in log-odds; what each piece weighs stands in one table. The reasons of a verdict are all shown, also
+those that speak against it.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -76,7 +76,9 @@ def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
     determinism = diagnosis.determinism
     if case.passed_on_same_commit:
         determinism = Determinism.FLAKY
-        reasons.append(Evidence("history", "same-commit-passed", case.job.head_sha[:12], "the same job passed on the same commit"))
+        reasons.append(
+            Evidence("history", "same-commit-passed", case.job.head_sha[:12], "the same job passed on the same commit")
+        )
     if _can_be_others(diagnosis):
         odds, found = _interference(case)
         reasons += found
@@ -104,7 +106,9 @@ def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
 
 
 def _can_be_others(diagnosis: Diagnosis) -> bool:
-    specific = "|" in diagnosis.signature and not diagnosis.signature.startswith(("unknown|", "no-log|", "no-job|", "step."))
+    specific = "|" in diagnosis.signature and not diagnosis.signature.startswith(
+        ("unknown|", "no-log|", "no-job|", "step.")
+    )
     return diagnosis.cause is Cause.CODE and specific and diagnosis.category not in _OWN_FAULT
 
 
@@ -125,16 +129,42 @@ def _interference(case: Case) -> tuple[float, list[Evidence]]:
     if base:
         first = min(base, key=lambda s: s.at)
         odds += BROKEN_TRUNK
-        found.append(Evidence("history", "base-branch", first.head_sha[:12], f"the base branch fails alike in {len(base)} {'run' if len(base) == 1 else 'runs'}, first in run {first.run_id}"))
+        found.append(
+            Evidence(
+                "history",
+                "base-branch",
+                first.head_sha[:12],
+                f"the base branch fails alike in {_count(base, 'run', 'runs')}, first in run {first.run_id}",
+            )
+        )
     if others and own is not None:
         odds += OTHER_PULL_REQUEST * min(len(others), 4)
         numbers = ", ".join(f"#{n}" for n in sorted(n for n in others if n is not None)[:6])
-        found.append(Evidence("history", "other-pull-requests", numbers, f"{len(others)} other pull {'request fails' if len(others) == 1 else 'requests fail'} alike within {BEFORE.seconds // 3600} h"))
+        found.append(
+            Evidence(
+                "history",
+                "other-pull-requests",
+                numbers,
+                f"{_count(others, 'other pull request fails', 'other pull requests fail')} alike within "
+                f"{BEFORE.seconds // 3600} h",
+            )
+        )
     touched = _touched(case)
     if found and touched:
         odds += OWN_FILES
-        found.append(Evidence("history", "own-files", ", ".join(touched[:4]), "against it: this change touches a file that the failure names"))
+        found.append(
+            Evidence(
+                "history",
+                "own-files",
+                ", ".join(touched[:4]),
+                "against it: this change touches a file that the failure names",
+            )
+        )
     return odds, found
+
+
+def _count(things: Sized, one: str, many: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else many}"
 
 
 def _touched(case: Case) -> list[str]:
@@ -143,10 +173,20 @@ def _touched(case: Case) -> list[str]:
     return sorted(changed & named)
 
 
-_GRAVITY = (Cause.INTERFERENCE, Cause.CODE, Cause.CONFIGURATION, Cause.INFRASTRUCTURE, Cause.UNKNOWN, Cause.CANCELLED, Cause.NONE)
+_GRAVITY = (
+    Cause.INTERFERENCE,
+    Cause.CODE,
+    Cause.CONFIGURATION,
+    Cause.INFRASTRUCTURE,
+    Cause.UNKNOWN,
+    Cause.CANCELLED,
+    Cause.NONE,
+)
 
 
 def speak_for_run(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that stands for a run: a known cause before unknown, the surer first, then the one that asks for a change."""
-    return min(verdicts, key=lambda v: (_GRAVITY.index(v.cause) >= 4, -round(v.confidence, 1), _GRAVITY.index(v.cause), v.job_id))
-
+    """The verdict that stands for a run: a known cause first, then the surer, then the one that asks for a change."""
+    return min(
+        verdicts,
+        key=lambda v: (_GRAVITY.index(v.cause) >= 4, -round(v.confidence, 1), _GRAVITY.index(v.cause), v.job_id),
+    )
