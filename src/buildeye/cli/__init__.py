@@ -3,8 +3,10 @@
 Exit codes: 0 done, 1 the thing asked about is bad, 2 wrong use or configuration, 3 an outside system failed.
 """
 
+import io
 import os
 import sys
+from pathlib import Path
 
 
 def main() -> None:
@@ -13,6 +15,14 @@ def main() -> None:
     from buildeye.model.errors import EXIT_OUTSIDE, BuildEyeError
 
     debug = bool(os.environ.get("BUILD_EYE_DEBUG"))
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - open for as long as the process lives
+    if sys.stdout is None:
+        _say("standard output is closed; there is nowhere to answer to")
+        sys.exit(EXIT_OUTSIDE)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the answer
     try:
         app()
     except BuildEyeError as e:
@@ -24,6 +34,11 @@ def main() -> None:
     except KeyboardInterrupt:
         _say("stopped")
         sys.exit(130)
+    except OSError as e:
+        if debug:
+            raise
+        _say(f"{e.filename or 'standard output'}: {e.strerror or e}; check its rights and free space")
+        sys.exit(EXIT_OUTSIDE)
     except Exception as e:  # the last door: a traceback must not reach a user
         if debug:
             raise

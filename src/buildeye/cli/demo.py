@@ -16,17 +16,13 @@ def demo(
     Example:
       build-eye demo
     """
-    import subprocess
-
     from buildeye.cli.monitor import run_pass
     from buildeye.cli.setup import now, settings_for
     from buildeye.simulator import build_past
     from buildeye.simulator.server import running
 
-    folder.mkdir(parents=True, exist_ok=True)
     bare = folder / "archive.git"
-    if not bare.exists():
-        subprocess.run(["git", "init", "--quiet", "--bare", "--initial-branch=main", str(bare)], check=True)
+    _make_archive(bare)
     past = build_past(seed, now())
     with running(past) as address:
         settings = settings_for(
@@ -49,3 +45,22 @@ def demo(
         typer.echo(f"  {os.path.relpath(path)}")
     if len(reports) > 20:
         typer.echo(f"  and {len(reports) - 20} more")
+
+
+def _make_archive(bare: Path) -> None:
+    import subprocess
+
+    from buildeye.model import OutsideError, UsageError
+
+    try:
+        bare.parent.mkdir(parents=True, exist_ok=True)
+        if not bare.exists():
+            init = ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(bare)]
+            subprocess.run(init, check=True, capture_output=True)
+    except FileNotFoundError as e:
+        raise UsageError("git is not installed; the demo needs it for its archive") from e
+    except OSError as e:
+        raise OutsideError(f"{bare.parent}: cannot be written ({e.strerror}); choose another --folder") from e
+    except subprocess.CalledProcessError as e:
+        said = e.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
+        raise OutsideError(f"{bare}: git cannot make the archive of the demo ({said}); choose another --folder") from e

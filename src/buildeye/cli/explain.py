@@ -18,7 +18,9 @@ def explain(
     baseline: Path | None = typer.Option(None, help="A passing log of the same job, to compare with."),
     job: Path | None = typer.Option(None, help="The job as GitHub's REST API returns it (JSON)."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a log, one a line (docs/diagnosis.md)."),
-    knowledge: list[Path] = typer.Option([], "--knowledge", help="A folder of your own rule packs (*.toml)."),
+    knowledge: list[Path] = typer.Option(
+        [], "--knowledge", exists=True, file_okay=False, help="A folder of your own rule packs (*.toml)."
+    ),
 ) -> None:
     """Say why a job failed, from its log alone.
 
@@ -29,7 +31,6 @@ def explain(
       gh run view --log-failed 123 | build-eye explain -
       build-eye explain --json logs_123.zip
     """
-    from buildeye.logs.baseline import line_set
     from buildeye.logs.diagnose import diagnose
     from buildeye.logs.ruleset import load_ruleset
     from buildeye.logs.source import open_logs
@@ -37,13 +38,11 @@ def explain(
 
     rules = load_ruleset(knowledge)
     facts = _read_job(job) if job else None
-    known = None
-    if baseline:
-        known = {h for log in open_logs(str(baseline), stdin=sys.stdin.buffer) for h in line_set(log)}
+    known = _line_set(baseline) if baseline else None
     worst = 0
     for name in logs:
         try:
-            for log in open_logs(name, stdin=sys.stdin.buffer):
+            for log in open_logs(name):
                 with log:
                     _answer(diagnose(log, rules, baseline=known, job=facts), as_json=as_json)
         except BuildEyeError as e:
@@ -57,9 +56,21 @@ def _answer(diagnosis: "Diagnosis", *, as_json: bool) -> None:
     from buildeye.cli.face import show_diagnosis
 
     if as_json:
-        typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=False))
+        utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+        typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=not utf8))
     else:
         typer.echo(show_diagnosis(diagnosis, color=sys.stdout.isatty()))
+
+
+def _line_set(baseline: Path) -> set[int]:
+    from buildeye.logs.baseline import line_set
+    from buildeye.logs.source import open_logs
+
+    known: set[int] = set()
+    for log in open_logs(str(baseline)):
+        with log:
+            known |= line_set(log)
+    return known
 
 
 def _read_job(path: Path) -> "Job":
@@ -72,5 +83,5 @@ def _read_job(path: Path) -> "Job":
         raise UsageError(
             f"{path}: cannot be read ({e.strerror}); --job takes the job as GitHub's REST API returns it"
         ) from e
-    except (ValueError, OutsideError) as e:
+    except (ValueError, RecursionError, OutsideError) as e:
         raise UsageError(f"{path}: not a job as GitHub's REST API returns it ({e})") from e

@@ -33,7 +33,10 @@ def monitor(
 
 
 def run_pass(settings: "Settings", *, dry_run: bool) -> str:
-    """Do one pass and give back what there is to say at its end."""
+    """Do one pass and give back what there is to say at its end.
+
+    When only the archive failed, that is said first and the failure raised after it.
+    """
     from buildeye.github.client import GitHub
     from buildeye.pipeline.monitor import monitor as run
     from buildeye.warehouse import open_warehouse
@@ -42,7 +45,11 @@ def run_pass(settings: "Settings", *, dry_run: bool) -> str:
         done = run(github, warehouse, settings, now(), dry_run=dry_run, progress=bars, warn=warn)
         stats = github.stats
     left = f" ({stats.remaining:,} left)" if stats.remaining is not None else ""
-    return show_pass(settings, done, f"{stats.requests} API requests{left}", dry_run=dry_run)
+    said = show_pass(settings, done, f"{stats.requests} API requests{left}", dry_run=dry_run)
+    if done.archive_error:
+        typer.echo(said)
+        raise done.archive_error
+    return said
 
 
 def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: bool) -> str:
@@ -70,6 +77,8 @@ def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: boo
 
 
 def _archived(done: "Pass", *, dry_run: bool) -> str:
+    if done.archive_error:
+        return "not archived"
     if done.archive is None:
         return "nothing archived (dry run)" if dry_run else "no archive set"
     return f"archive pushed {done.archive.commit[:7]}" if done.archive.commit else "archive has them already"

@@ -9,8 +9,8 @@ from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile, open_logs
 from buildeye.model import BuildEyeError, Cause, Diagnosis, Finding, Job, JobFinding, LogLine, Run, Verdict
 from buildeye.pipeline.metadata import Build, FailedJob
-from buildeye.triage.facts import diagnose_facts, diagnose_run, is_failure, is_superseded
-from buildeye.triage.judge import Case, Sighting, Thresholds, judge, speak_for_run
+from buildeye.triage.facts import can_hold_failures, diagnose_facts, diagnose_run, is_failure, is_superseded
+from buildeye.triage.judge import WINDOW, Case, Sighting, Thresholds, Window, judge, speak_for_run
 
 MAX_SHOWN = 50
 """Lines of a log that a finding carries for its report."""
@@ -37,42 +37,58 @@ def classify(
     now: datetime,
     *,
     history: History | None = None,
+    base_branch: str = "main",
+    window: Window = WINDOW,
     progress: Callable[[int], None] = lambda _: None,
 ) -> list[Finding]:
     """Findings for the runs that failed, in the order given.
 
-    Failures are compared with each other (what other pull requests and the base branch show in the same pass) and with
-    `history`. Cancelled runs are no failures: see `cancelled`.
+    Failures are compared with each other (what other pull requests and `base_branch` show in the same pass) and with
+    `history`, which adds runs that are not in this pass. Cancelled runs are no failures (see `cancelled`), except those
+    in which a job had failed before.
     """
     reads: list[Read] = []
     for build in builds:
-        if is_failure(build.run):
-            failed_jobs = _failed_jobs(build)
-            reads += [_read(build, failed, rules) for failed in failed_jobs]
-            if not failed_jobs:
-                reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
+        failed_jobs = _failed_jobs(build)
+        reads += [_read(build, failed, rules) for failed in failed_jobs]
+        if is_failure(build.run) and not failed_jobs:
+            reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
         progress(1)
-    seen = [s for r in reads if (s := _sighting(r)) is not None]
+    seen = [s for r in reads if (s := _sighting(r, base_branch)) is not None]
     if history is not None:
-        seen += history(sorted({r.diagnosis.signature for r in reads if r.diagnosis.signature}))
+        here = {r.build.run.id for r in reads}
+        asked = sorted({r.diagnosis.signature for r in reads if r.diagnosis.signature})
+        seen += [s for s in history(asked) if s.run_id not in here]
     passed = _passed(builds)
-    return list(_findings(reads, seen, passed, thresholds, now))
+
+    def verdict(read: Read) -> Verdict:
+        run, signature = read.build.run, read.diagnosis.signature
+        same = [s for s in seen if s.signature == signature]
+        again = (run.head_sha, read.job.name) in passed
+        case = Case(run, read.job, read.diagnosis, read.build.pull_request, same, again)
+        return judge(case, thresholds, now, window)
+
+    return list(_findings([(r, verdict(r)) for r in reads], seen))
 
 
 def cancelled(builds: Sequence[Build]) -> list[tuple[Build, str]]:
-    """Runs that were stopped on purpose, each with its category: `superseded` by a newer run, or `by-user`."""
+    """Runs stopped before anything failed, each with its category: `superseded` by a newer run, or `by-user`."""
     runs = [b.run for b in builds]
     return [
         (b, "superseded" if is_superseded(b.run, runs) else "by-user")
         for b in builds
-        if b.run.conclusion == "cancelled"
+        if b.run.conclusion == "cancelled" and not _failed_jobs(b)
     ]
 
 
 def _failed_jobs(build: Build) -> list[FailedJob]:
+    """The jobs to judge: those that failed in the last attempt of a run that failed, or was cancelled after that."""
+    if not can_hold_failures(build.run):
+        return []
     if build.failed:
         return list(build.failed)
-    return [FailedJob(j) for j in build.jobs if j.conclusion in ("failure", "timed_out")]
+    last = max((j.run_attempt for j in build.jobs), default=1)
+    return [FailedJob(j) for j in build.jobs if j.conclusion in ("failure", "timed_out") and j.run_attempt == last]
 
 
 def _whole(run: Run) -> Job:
@@ -106,20 +122,20 @@ def _open(failed: FailedJob) -> LogFile:
     raise _NoLog(failed.log_state)
 
 
-def _sighting(read: Read) -> Sighting | None:
+def _sighting(read: Read, base_branch: str) -> Sighting | None:
     build = read.build
-    at = build.run.run_started_at or build.run.created_at
+    at = read.job.completed_at or build.run.run_started_at or build.run.created_at
     if at is None or not read.diagnosis.signature:
         return None
     pr = build.pull_request
     return Sighting(
         read.diagnosis.signature, build.run.id, build.run.head_sha, at, pr.number if pr else None,
-        pr.author if pr else "", on_base=pr is None and _is_base(build.run),
+        pr.author if pr else "", on_base=pr is None and _is_base(build.run, base_branch),
     )  # fmt: skip
 
 
-def _is_base(run: Run) -> bool:
-    return run.event in ("push", "schedule") or run.head_branch in ("main", "master")
+def _is_base(run: Run, base_branch: str) -> bool:
+    return run.head_branch == base_branch and not run.event.startswith("pull_request")
 
 
 def _passed(builds: Sequence[Build]) -> frozenset[tuple[str, str]]:
@@ -129,21 +145,10 @@ def _passed(builds: Sequence[Build]) -> frozenset[tuple[str, str]]:
     )
 
 
-def _findings(
-    reads: Iterable[Read],
-    seen: Sequence[Sighting],
-    passed: frozenset[tuple[str, str]],
-    thresholds: Thresholds,
-    now: datetime,
-) -> Iterator[Finding]:
+def _findings(judged: Iterable[tuple[Read, Verdict]], seen: Sequence[Sighting]) -> Iterator[Finding]:
     by_run: dict[int, list[tuple[Read, Verdict]]] = {}
-    for read in reads:
-        same = [s for s in seen if s.signature == read.diagnosis.signature]
-        case = Case(
-            read.build.run, read.job, read.diagnosis, read.build.pull_request, same,
-            (read.build.run.head_sha, read.job.name) in passed,
-        )  # fmt: skip
-        by_run.setdefault(read.build.run.id, []).append((read, judge(case, thresholds, now)))
+    for read, verdict in judged:
+        by_run.setdefault(read.build.run.id, []).append((read, verdict))
     for pairs in by_run.values():
         yield _finding(pairs, seen)
 
@@ -154,9 +159,9 @@ def _finding(pairs: Sequence[tuple[Read, Verdict]], seen: Sequence[Sighting]) ->
     related: list[int] = []
     if verdict.cause is Cause.INTERFERENCE:
         own = build.pull_request.number if build.pull_request else None
-        related = sorted(
-            {s.pull_request for s in seen if s.signature == verdict.signature and s.pull_request not in (None, own)}
-        )  # type: ignore[type-var]  # None is filtered out
+        alike = (s.pull_request for s in seen if s.signature == verdict.signature)
+        alike = (s.pull_request for s in seen if s.signature == verdict.signature)
+        related = sorted({number for number in alike if number is not None and number != own})
     return Finding(
         run=build.run,
         pipeline_type=build.pipeline_type,

@@ -8,7 +8,7 @@ from buildeye.github.client import GitHub
 from buildeye.github.facts import LogDownload, LogState
 from buildeye.model import Job, OutsideError, PullRequest, Run
 from buildeye.pipeline.metadata import Build, FailedJob
-from buildeye.triage.facts import is_failure
+from buildeye.triage.facts import can_hold_failures, is_failure
 
 FAILED = ("failure", "timed_out")
 _NO_JOBS = ("skipped", "neutral", "action_required", "stale")
@@ -30,10 +30,12 @@ def collect(
     """
     target = settings.target_repository
     jobs = dict(_jobs(github, target.owner, target.repo, runs, warn, progress))
-    failed = {run.id: _failed(run, jobs.get(run.id, ())) for run in runs if is_failure(run)}
+    failed = {run.id: _failed(run, jobs.get(run.id, ())) for run in runs if can_hold_failures(run)}
     wanted = [job.id for of_run in failed.values() for job in of_run]
     kept = {d.job_id: d for d in github.download_job_logs(target.owner, target.repo, wanted, logs)}
-    pulls = _pull_requests(github, target.owner, target.repo, [r for r in runs if is_failure(r)], warn)
+    pulls = _pull_requests(
+        github, target.owner, target.repo, [r for r in runs if is_failure(r) or failed.get(r.id)], warn
+    )
     return [
         Build(
             run,

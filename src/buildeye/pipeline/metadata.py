@@ -6,11 +6,11 @@ know beyond it stands in further fields, and files that lack those are read as w
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, TypeAdapter
 
 from buildeye.model import Job, PullRequest, Run, Step
 from buildeye.pipeline.stagefiles import parse, read_items, write_json
@@ -41,7 +41,13 @@ class _Form(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
 
+def _in_utc(at: datetime) -> datetime:
+    """A time without a zone is in UTC, as all of GitHub's are."""
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
 Text = Annotated[str, BeforeValidator(lambda v: "" if v is None else v)]
+Time = Annotated[datetime, AfterValidator(_in_utc)]
 
 
 class _Step(_Form):
@@ -49,8 +55,8 @@ class _Step(_Form):
     number: int = 0
     status: Text = ""
     conclusion: str | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
+    started_at: Time | None = None
+    completed_at: Time | None = None
 
 
 class _Job(_Form):
@@ -59,9 +65,9 @@ class _Job(_Form):
     status: Text = ""
     conclusion: str | None = None
     run_attempt: int = 1
-    created_at: datetime | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
+    created_at: Time | None = None
+    started_at: Time | None = None
+    completed_at: Time | None = None
     runner_id: int | None = None
     runner_name: str | None = None
     runner_group: str | None = None
@@ -79,9 +85,9 @@ class _Run(_Form):
     workflow_id: int = 0
     status: Text = ""
     conclusion: str | None = None
-    started_at: datetime | None = None
-    completed_at: datetime | None = None
-    created_at: datetime | None = None
+    started_at: Time | None = None
+    completed_at: Time | None = None
+    created_at: Time | None = None
     head_sha: Text = ""
     head_branch: Text = ""
     url: Text = ""
@@ -103,7 +109,7 @@ class _PullRequest(_Form):
     base_sha: Text = ""
     head_ref: Text = ""
     head_sha: Text = ""
-    merged_at: datetime | None = None
+    merged_at: Time | None = None
     merge_commit_sha: str | None = None
     changed_files: list[str] = []
 
@@ -194,7 +200,8 @@ def to_json(build: Build, folder: Path) -> dict[str, Any]:
         "workflow_run": {
             "id": run.id, "name": run.name, "workflow_id": run.workflow_id, "status": run.status,
             "conclusion": run.conclusion, "started_at": _time(run.run_started_at),
-            "completed_at": _time(run.updated_at), "created_at": _time(run.created_at), "head_sha": run.head_sha, "head_branch": run.head_branch,
+            "completed_at": _time(run.updated_at), "created_at": _time(run.created_at),
+            "head_sha": run.head_sha, "head_branch": run.head_branch,
             "url": run.html_url, "triggering_actor": run.triggering_actor, "event": run.event, "path": run.path,
             "run_attempt": run.run_attempt, "run_number": run.run_number, "display_title": run.display_title,
             "repository": run.repository_full_name,

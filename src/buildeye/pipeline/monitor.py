@@ -5,7 +5,7 @@ archived: a pass that dies is finished by the next one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
@@ -13,14 +13,14 @@ from typing import Protocol
 from buildeye.config import Settings
 from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
-from buildeye.model import Finding, Run
+from buildeye.model import BuildEyeError, Finding, Run
 from buildeye.pipeline.classify import cancelled, classify
 from buildeye.pipeline.collect import collect
 from buildeye.pipeline.fetch import fetch_runs
 from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.recommend import recommend
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
-from buildeye.triage.judge import Sighting, Thresholds
+from buildeye.triage.judge import Sighting, Thresholds, Window
 from buildeye.warehouse import JobDiagnosis, KeptLog, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
@@ -36,7 +36,10 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """What one pass found and did; `archive` is None when nothing was to be archived."""
+    """What one pass found and did.
+
+    `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why.
+    """
 
     runs: Sequence[Run]
     findings: Sequence[Finding]
@@ -44,8 +47,7 @@ class Pass:
     stopped: int
     reports: WriteResult
     archive: ArchiveResult | None = None
-    archive_error: str = ""
-    warnings: Sequence[str] = field(default=())
+    archive_error: BuildEyeError | None = None
 
 
 def monitor(
@@ -81,8 +83,8 @@ def monitor(
         now=now,
         max_log_lines=settings.report.max_log_lines,
     )
-    done = None if dry_run or not archive_address(settings) else _archive(settings)
-    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done)
+    done, error = (None, None) if dry_run or not archive_address(settings) else _archive(settings)
+    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error)
 
 
 def judged(
@@ -97,7 +99,17 @@ def judged(
     given = settings.classification.confidence_thresholds
     history = None if warehouse is None else lambda signatures: sightings(warehouse, settings, signatures, now)
     found = classify(
-        builds, rules, Thresholds(given.high, given.medium, given.low), now, history=history, progress=progress
+        builds,
+        rules,
+        Thresholds(given.high, given.medium, given.low),
+        now,
+        history=history,
+        base_branch=settings.target_repository.branch,
+        window=Window(
+            timedelta(hours=settings.classification.related_hours_before),
+            timedelta(hours=settings.classification.related_hours_after),
+        ),
+        progress=progress,
     )
     return recommend(found)
 
@@ -124,7 +136,7 @@ def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str
 
 
 def _keep_facts(warehouse: Warehouse, builds: Sequence[Build], now: datetime) -> None:
-    warehouse.write_runs([b.run for b in builds])
+    warehouse.write_runs([_of_pull_request(b) for b in builds])
     warehouse.write_jobs([j for b in builds for j in b.jobs])
     pulls = {b.pull_request.number: b.pull_request for b in builds if b.pull_request}
     warehouse.write_pull_requests(list(pulls.values()))
@@ -132,6 +144,12 @@ def _keep_facts(warehouse: Warehouse, builds: Sequence[Build], now: datetime) ->
         KeptLog(f.job.repository_full_name, b.run.id, f.job.id, now, str(f.log_file or ""), expired=f.log_file is None)
         for b in builds for f in b.failed
     ])  # fmt: skip
+
+
+def _of_pull_request(build: Build) -> Run:
+    """The run with the pull request found for it: of a fork's run GitHub names none, and history asks by its number."""
+    found = build.pull_request
+    return build.run if found is None else replace(build.run, pull_requests=(found.number,))
 
 
 def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str, now: datetime) -> None:
@@ -146,12 +164,17 @@ def archive_address(settings: Settings) -> str:
     return place.url or (f"https://github.com/{place.full_name}.git" if place.full_name else "")
 
 
-def _archive(settings: Settings) -> ArchiveResult:
-    return archive(
-        Path(settings.report.output_dir),
-        archive_address(settings),
-        branch=settings.archive_repository.branch,
-        token=settings.archive_token,
-        author=AUTHOR,
-        workdir=settings.storage.data_dir / "archive",
-    )
+def _archive(settings: Settings) -> tuple[ArchiveResult | None, BuildEyeError | None]:
+    """What was archived, or why that failed: what the pass found is told all the same."""
+    try:
+        done = archive(
+            Path(settings.report.output_dir),
+            archive_address(settings),
+            branch=settings.archive_repository.branch,
+            token=settings.archive_token,
+            author=AUTHOR,
+            workdir=settings.storage.data_dir / "archive",
+        )
+    except BuildEyeError as error:
+        return None, error
+    return done, None

@@ -4,6 +4,8 @@ import gzip
 import json
 import os
 import tempfile
+import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,10 +26,13 @@ def read_items(path: Path, list_key: str, stage: str) -> list[Any]:
         text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8")
     except FileNotFoundError as e:
         raise UsageError(f"{path}: no such file; it is what `build-eye {stage}` writes") from e
-    except (OSError, EOFError, UnicodeDecodeError) as e:
-        raise UsageError(f"{path}: cannot be read as text ({e}); it is what `build-eye {stage}` writes") from e
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as e:
+        reason = getattr(e, "strerror", None) or e
+        raise UsageError(f"{path}: cannot be read as text ({reason}); it is what `build-eye {stage}` writes") from e
     try:
         data = json.loads(text)
+    except RecursionError as e:
+        raise UsageError(f"{path}: lists in it are nested too deep; expected what `build-eye {stage}` writes") from e
     except ValueError as first:
         data = _lines(path, text, first, stage)
     if isinstance(data, dict):
@@ -71,17 +76,21 @@ def parse(adapter: TypeAdapter[T], item: Any, path: Path, index: int, stage: str
 
 def write_json(path: Path, data: Any) -> None:
     """Write a stage file: complete and on disk before it takes the place of what was there."""
+    part: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(
             "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
         ) as f:
+            part = Path(f.name)
             json.dump(data, f, ensure_ascii=False, indent=1)
             f.write("\n")
             f.flush()
             os.fsync(f.fileno())
-        part = Path(f.name)
         part.chmod(0o644)
         part.replace(path)
     except OSError as e:
+        if part is not None:
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
         raise OutsideError(f"{path}: cannot be written ({e.strerror}); choose another place with --output") from e

@@ -98,6 +98,11 @@ def is_failure(run: Run) -> bool:
     return run.conclusion in ("failure", "timed_out", "startup_failure")
 
 
+def can_hold_failures(run: Run) -> bool:
+    """Can a job of this run have failed? In one that failed, or was cancelled, maybe after that."""
+    return is_failure(run) or run.conclusion == "cancelled"
+
+
 def is_superseded(run: Run, others: "list[Run]") -> bool:
     """Was a run cancelled because a newer one of the same workflow and branch began?"""
     if run.conclusion != "cancelled" or run.created_at is None:

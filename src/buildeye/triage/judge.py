@@ -14,13 +14,10 @@ from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Job, Level, 
 BROKEN_TRUNK = 3.2
 OTHER_PULL_REQUEST = 1.1
 OWN_FILES = -2.5
-SAME_COMMIT_PASSED = 2.2
-"""Log-odds of each piece of evidence for `interference`; `SAME_COMMIT_PASSED` speaks for flaky."""
+SAME_COMMIT_PASSED = -2.2
+"""Log-odds of each piece of evidence for `interference`; the last two speak against it."""
 PRIOR = -1.6
 """Log-odds that a failure belongs to somebody else before anything is known: about one in six."""
-
-BEFORE, AFTER = timedelta(hours=12), timedelta(hours=3)
-"""Around a failure, how far other pull requests count."""
 
 _OWN_FAULT = frozenset({"policy", "format", "lint", "docs", "merge-conflict", "coverage", "permission", "secret"})
 """Categories in which equal failures of different pull requests are each their own: a wrong title is nobody else's."""
@@ -44,8 +41,22 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """Around a failure, how far others count (settings `classification.related_hours_before` and `_after`)."""
+
+    before: timedelta = timedelta(hours=12)
+    after: timedelta = timedelta(hours=3)
+
+
+WINDOW = Window()
+
+
+@dataclass(frozen=True, slots=True)
 class Sighting:
-    """The same signature somewhere else: on the base branch (`pull_request` None) or in another pull request."""
+    """The same signature somewhere else: on the base branch (`pull_request` None) or in another pull request.
+
+    `at` is when that job ended.
+    """
 
     signature: str
     run_id: int
@@ -68,7 +79,7 @@ class Case:
     passed_on_same_commit: bool = False
 
 
-def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
+def judge(case: Case, thresholds: Thresholds, now: datetime, window: Window = WINDOW) -> Verdict:
     """The verdict on one failed job; an `unknown` is an answer."""
     diagnosis = case.diagnosis
     reasons = list(diagnosis.evidence)
@@ -80,7 +91,7 @@ def judge(case: Case, thresholds: Thresholds, now: datetime) -> Verdict:
             Evidence("history", "same-commit-passed", case.job.head_sha[:12], "the same job passed on the same commit")
         )
     if _can_be_others(diagnosis):
-        odds, found = _interference(case)
+        odds, found = _interference(case, window)
         reasons += found
         probability = 1 / (1 + math.exp(-odds))
         if probability >= max(thresholds.low, 0.6):
@@ -112,41 +123,37 @@ def _can_be_others(diagnosis: Diagnosis) -> bool:
     return diagnosis.cause is Cause.CODE and specific and diagnosis.category not in _OWN_FAULT
 
 
-def _interference(case: Case) -> tuple[float, list[Evidence]]:
+def _interference(case: Case, window: Window) -> tuple[float, list[Evidence]]:
     """Log-odds that another change is to blame, and the evidence with its numbers."""
     began = case.run.run_started_at or case.run.created_at
     if began is None:
         return PRIOR, []
     odds, found = PRIOR, []
     same = [s for s in case.sightings if s.signature == case.diagnosis.signature and s.run_id != case.run.id]
-    base = [s for s in same if s.on_base and s.at <= began + AFTER]
-    own = case.pull_request.number if case.pull_request else None
-    author = case.pull_request.author if case.pull_request else ""
-    others = {s.pull_request: s for s in same if s.pull_request not in (None, own)
-              and began - BEFORE <= s.at <= began + AFTER and (not author or s.author != author)}  # fmt: skip
-    if own is None:
-        base = [s for s in base if s.at < began and s.head_sha != case.run.head_sha]
+    base = _on_base(case, same, began, window)
+    others = _in_others(case, same, began, window)
     if base:
-        first = min(base, key=lambda s: s.at)
+        first = min(base, key=lambda s: (s.at, s.run_id))
         odds += BROKEN_TRUNK
         found.append(
             Evidence(
                 "history",
                 "base-branch",
                 first.head_sha[:12],
-                f"the base branch fails alike in {_count(base, 'run', 'runs')}, first in run {first.run_id}",
+                f"the base branch fails alike in {_count({s.run_id for s in base}, 'run', 'runs')}, "
+                f"first in run {first.run_id}",
             )
         )
-    if others and own is not None:
+    if others:
         odds += OTHER_PULL_REQUEST * min(len(others), 4)
-        numbers = ", ".join(f"#{n}" for n in sorted(n for n in others if n is not None)[:6])
+        numbers = ", ".join(f"#{n}" for n in others[:6])
         found.append(
             Evidence(
                 "history",
                 "other-pull-requests",
                 numbers,
                 f"{_count(others, 'other pull request fails', 'other pull requests fail')} alike within "
-                f"{BEFORE.seconds // 3600} h",
+                f"{window.before // timedelta(hours=1)} h",
             )
         )
     touched = _touched(case)
@@ -160,7 +167,28 @@ def _interference(case: Case) -> tuple[float, list[Evidence]]:
                 "against it: this change touches a file that the failure names",
             )
         )
+    if found and case.passed_on_same_commit:
+        odds += SAME_COMMIT_PASSED
     return odds, found
+
+
+def _on_base(case: Case, same: Sequence[Sighting], began: datetime, window: Window) -> list[Sighting]:
+    """Failures of the base branch that this change did not bring: once merged, only those before its own merge."""
+    base = [s for s in same if s.on_base and s.at <= began + window.after]
+    if case.pull_request is None:
+        return [s for s in base if s.at < began and s.head_sha != case.run.head_sha]
+    merged = [s.at for s in base if s.head_sha == case.pull_request.merge_commit_sha]
+    return [s for s in base if not merged or s.at < min(merged)]
+
+
+def _in_others(case: Case, same: Sequence[Sighting], began: datetime, window: Window) -> list[int]:
+    """Numbers of other authors' pull requests that failed alike around the same time."""
+    own = case.pull_request
+    if own is None:
+        return []
+    near = (s for s in same if began - window.before <= s.at <= began + window.after)
+    numbers = {s.pull_request for s in near if not own.author or s.author != own.author}
+    return sorted(n for n in numbers if n is not None and n != own.number)
 
 
 def _count(things: Sized, one: str, many: str) -> str:

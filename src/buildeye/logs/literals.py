@@ -1,0 +1,85 @@
+"""Text that must stand in a line for a pattern to match it: what a fast search for plain words can ask first.
+
+A pattern is taken apart as `re` parses it. A run of plain characters is required; of an alternation one of each branch's
+is; what may be left out requires nothing. Case is ignored, so that `[Ee]rror` counts as plain text too.
+"""
+
+from collections.abc import Iterable, Sequence
+from re import _constants as kinds  # type: ignore[attr-defined]  # the parser of `re` has no public name
+from re import _parser as parser  # type: ignore[attr-defined]  # the parser of `re` has no public name
+from typing import Any
+
+SHORTEST = 3
+"""Characters that a required text needs to be worth a search."""
+MOST = 12
+"""Alternatives that one pattern may ask for; with more, the search would find too much."""
+
+_Texts = frozenset[str]
+
+
+def required(pattern: str) -> _Texts | None:
+    """Lower-case texts of which every matching line holds at least one; None when no useful ones can be named."""
+    found = _of_sequence(parser.parse(pattern))
+    return found if found and min(map(len, found)) >= SHORTEST else None
+
+
+def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
+    """The best of what the parts of a sequence require."""
+    best: _Texts | None = None
+    run = ""
+    for kind, value in _flat(items):
+        char = _plain(kind, value)
+        if char is not None:
+            run += char
+            continue
+        best, run = _better(best, frozenset({run}) if run else None), ""
+        best = _better(best, _of_part(kind, value))
+    return _better(best, frozenset({run}) if run else None)
+
+
+def _flat(items: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
+    """Groups that only hold a sequence, opened, so that plain text goes on through them."""
+    for kind, value in items:
+        if kind is kinds.SUBPATTERN:
+            yield from _flat(value[-1])
+        else:
+            yield kind, value
+
+
+def _plain(kind: Any, value: Any) -> str | None:
+    """The one character that stands here whatever the case; None when it may be another."""
+    if kind is kinds.LITERAL:
+        return chr(value).lower() if value < 128 else None
+    if kind is kinds.IN and all(k is kinds.LITERAL and v < 128 for k, v in value):
+        chars = {chr(v).lower() for _, v in value}
+        return chars.pop() if len(chars) == 1 else None
+    return None
+
+
+def _of_part(kind: Any, value: Any) -> _Texts | None:
+    if kind is kinds.BRANCH:
+        return _of_branches(value[1])
+    if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT):
+        least, _, body = value
+        return _of_sequence(body) if least > 0 else None
+    return None
+
+
+def _of_branches(branches: Sequence[Iterable[tuple[Any, Any]]]) -> _Texts | None:
+    together: set[str] = set()
+    for branch in branches:
+        found = _of_sequence(branch)
+        if not found:
+            return None
+        together |= found
+    return frozenset(together) if len(together) <= MOST else None
+
+
+def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
+    return max((x for x in (one, other) if x), key=_worth, default=None)
+
+
+def _worth(texts: _Texts) -> tuple[int, int, int]:
+    """Longer is rarer; with enough length for that, fewer is cheaper."""
+    shortest = min(map(len, texts))
+    return min(shortest, 8), -len(texts), shortest
