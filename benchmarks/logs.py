@@ -2,8 +2,8 @@
 
     python benchmarks/logs.py [--corpus DIR]
 
-Writes benchmarks/logs.json (flat: metric -> number, plus `machine` and `when`) and prints the same as a table. Times are
-of whole processes where they say so; each is the median of several runs.
+Writes benchmarks/logs.json (flat: metric -> number, plus `machine` and `when`) and prints the same as a table. Times
+are of whole processes where they say so; each is the median of several runs.
 """
 
 import argparse

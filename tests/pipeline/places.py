@@ -50,7 +50,7 @@ class Place:
             "api": {"base_url": address},
             "archive_repository": {"url": str(folder / archive)},
             "monitoring": {"lookback_hours": hours},
-            "storage": {"warehouse_dsn": f"chdb://{folder / 'warehouse'}", "data_dir": str(folder / "data")},
+            "storage": {"warehouse_dsn": f"chdb://{folder / 'warehouse'}", "data_dir": "data"},
         }
         (folder / "config.yaml").write_text(json.dumps(settings))
         return cls(folder)
@@ -74,13 +74,13 @@ class Place:
             text=True,
         )
 
-    def run(self, *arguments: str, config: bool = True) -> "subprocess.CompletedProcess[str]":
-        """Run `build-eye` to its end."""
+    def run(self, *arguments: str, config: bool = True, **variables: str) -> "subprocess.CompletedProcess[str]":
+        """Run `build-eye` to its end, with further variables in its environment."""
         given = ["--config", "config.yaml"] if config else []
         return subprocess.run(
             self.command(*arguments, *given),
             cwd=self.folder,
-            env=environment(),
+            env=environment(**variables),
             capture_output=True,
             text=True,
             timeout=LIMIT,

@@ -24,7 +24,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character must not end the answer
     try:
-        app()
+        app(prog_name="build-eye")
     except BuildEyeError as e:
         _say(str(e))
         sys.exit(e.exit_code)

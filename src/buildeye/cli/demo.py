@@ -54,6 +54,9 @@ def _make_archive(bare: Path) -> None:
 
     try:
         bare.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise OutsideError(f"{bare.parent}: cannot be made ({e.strerror}); choose another place with --folder") from e
+    try:
         if not bare.exists():
             init = ["git", "init", "--quiet", "--bare", "--initial-branch=main", str(bare)]
             subprocess.run(init, check=True, capture_output=True)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from buildeye.cli.setup import now, progress, settings_for, target_overrides, warn
+from buildeye.cli.setup import now, progress, settings_for, target_overrides
 from buildeye.cli.stages import CONFIG, HOURS, TARGET
+from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
@@ -41,7 +42,12 @@ def run_pass(settings: "Settings", *, dry_run: bool) -> str:
     from buildeye.pipeline.monitor import monitor as run
     from buildeye.warehouse import open_warehouse
 
-    with GitHub.of(settings) as github, open_warehouse(settings.storage.warehouse_dsn) as warehouse, progress() as bars:
+    store = settings.storage
+    with (
+        GitHub.of(settings) as github,
+        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
+        progress() as bars,
+    ):
         done = run(github, warehouse, settings, now(), dry_run=dry_run, progress=bars, warn=warn)
         stats = github.stats
     left = f" ({stats.remaining:,} left)" if stats.remaining is not None else ""

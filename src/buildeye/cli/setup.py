@@ -1,4 +1,4 @@
-"""What commands share: settings with options over them, warnings, progress, and the time."""
+"""What commands share: settings with options over them, progress, and the time."""
 
 import os
 import sys
@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from buildeye.cli.voice import listen, tell, warn
+
 if TYPE_CHECKING:
     from buildeye.config import Settings
     from buildeye.pipeline.monitor import Progress
-
-
-def warn(message: str) -> None:
-    """Tell the user what is not as it should be, and go on."""
-    print(f"build-eye: warning: {message}", file=sys.stderr)  # noqa: T201 - the program's voice
 
 
 def settings_for(config: Path | None, overrides: Mapping[str, object | None]) -> "Settings":
     """Settings from file and environment with the given options over them; options that are None were not given."""
     from buildeye.config import load_settings
 
+    listen()
     given = {key: value for key, value in overrides.items() if value is not None}
-    return load_settings(config, os.environ, warn, given)
+    settings = load_settings(config, os.environ, warn, given)
+    listen(settings)
+    return settings
 
 
 def target_overrides(target: str | None) -> dict[str, object | None]:
@@ -54,7 +54,7 @@ class PlainProgress:
             nonlocal done
             done += n
             if done >= total and n:
-                print(f"{what}: {done} of {total}", file=sys.stderr)  # noqa: T201 - the program's voice
+                tell(f"{what}: {done} of {total}")
 
         return step
 

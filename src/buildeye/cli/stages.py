@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from buildeye.cli.setup import now, progress, settings_for, target_overrides, warn
+from buildeye.cli.setup import now, progress, settings_for, target_overrides
+from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
 
 CONFIG = typer.Option(None, "--config", help="Configuration file; default config/config.yaml when it exists.")
 TARGET = typer.Option(None, "--target-repo", metavar="OWNER/REPO", help="The repository to watch.")
-HOURS = typer.Option(None, "--lookback-hours", min=1, help="How many hours to look back.")
+HOURS = typer.Option(None, "--lookback-hours", min=1, max=2160, help="How many hours to look back.")
 INPUT = typer.Option(..., "--input", help="What the stage before wrote.")
 
 
@@ -56,8 +57,8 @@ def collect_metadata(
     from buildeye.pipeline.collect import collect
     from buildeye.pipeline.metadata import write_builds
 
-    settings = settings_for(config, target_overrides(target_repo))
     runs = fetch.read_runs(input)
+    settings = settings_for(config, target_overrides(target_repo or fetch.repository_of(runs)))
     with GitHub.of(settings) as github, progress() as bars:
         builds = collect(
             github, settings, runs, output.parent / "logs", warn=warn, progress=bars.start("jobs", len(runs))
@@ -91,7 +92,9 @@ def classify(
     with progress() as bars:
         step = bars.start("failures", len(builds))
         if history:
-            with open_warehouse(settings.storage.warehouse_dsn) as warehouse:
+            with open_warehouse(
+                settings.storage.warehouse_dsn, retention_days=settings.storage.retention_days
+            ) as warehouse:
                 findings = judged(builds, warehouse, settings, now(), step)
         else:
             findings = judged(builds, None, settings, now(), step)

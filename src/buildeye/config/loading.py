@@ -215,6 +215,7 @@ def _shown(path: KeyPath, value: object) -> str:
     if any(is_secret_key(str(key)) for key in path):
         return MASK
     text = masked(json.dumps(_plain(value), ensure_ascii=False, default=str))
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
 
 

@@ -9,7 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -82,20 +81,11 @@ def names_in_address(url: str) -> dict[str, str]:
     return {"owner": found[1], "repo": found[2]} if found else {}
 
 
-def _known_zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (KeyError, ValueError, OSError) as error:  # ZoneInfo raises all three for names it does not know
-        raise ValueError("unknown time zone") from error
-    return value
-
-
 Count = Annotated[int, BeforeValidator(_not_truth)]
 Number = Annotated[float, BeforeValidator(_not_truth)]
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Folders = Annotated[tuple[Path, ...], BeforeValidator(_listed)]
 Address = Annotated[str, AfterValidator(_web_address)]
-Zone = Annotated[str, AfterValidator(_known_zone)]
 GITHUB_NAME = r"^[A-Za-z0-9._-]+$"
 
 
@@ -224,9 +214,6 @@ class Report(Section):
     )
     output_dir: Path = setting(Path("reports"), "a folder", "where reports are written")
     max_log_lines: Count = counted(50, "lines", 1, 50, "log lines shown in a report at most")
-    timezone: Zone = setting(
-        "UTC", 'a time zone such as "UTC" or "Asia/Shanghai"', "time zone of times and report days"
-    )
 
 
 class PipelineType(Section):
@@ -292,7 +279,7 @@ class Storage(Section):
 
     warehouse_dsn: str = setting(
         "chdb://.build-eye/warehouse",
-        "chdb://FOLDER, or http(s)://HOST:PORT/DATABASE of a ClickHouse server",
+        "chdb://FOLDER, or clickhouse://HOST:PORT or http(s)://HOST:PORT of a ClickHouse server",
         "the warehouse: a folder in process, or a server",
         pattern=r"^(chdb|https?|clickhouses?)://",
         repr=False,

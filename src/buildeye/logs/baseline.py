@@ -17,6 +17,7 @@ _VARIES = re.compile(
     r"|\b[0-9a-f]{7,64}\b"
     r"|\b0x[0-9a-f]+\b"
     r"|/tmp/[\w./-]+"
+    r"|/home/runner/(?:work/[^/\s]+/[^/\s]+/)?|/__w/(?:[^/\s]+/[^/\s]+/)?|/Users/runner/work/[^/\s]+/[^/\s]+/"
     r"|\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b"
     r"|\d+(?:[.,:]\d+)*\s?(?:ns|us|ms|s|m|h|sec|min|secs|mins|seconds|minutes|[kmgt]i?b(?:/s|ps)?|bytes)?\b"
 )

@@ -52,8 +52,8 @@ class Hit:
     demoted: str = ""
 
 
-def confirm(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
-    """The candidate lines that really match, read as cleaned text, with their captures."""
+def captured(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
+    """The lines that a rule matched, with what it captured there."""
     hits: list[Hit] = []
     for number in numbers:
         text = lines[number]

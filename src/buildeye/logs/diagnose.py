@@ -72,6 +72,8 @@ def read_log(
     ranked = weigh(found.hits, structure, found.lines)
     new = baselines.new_lines(log, baseline) if baseline is not None else None
     diagnosis = _Reading(log.name, rules.hash, found.lines, structure, ranked, new, job is not None).diagnosis()
+    if cut := getattr(log, "truncated", None):
+        diagnosis = replace(diagnosis, summary=f"{diagnosis.summary} The log ends early: {cut}.".strip())
     return LogReading(diagnosis, _shown(found.lines, diagnosis, show))
 
 

@@ -1,27 +1,32 @@
 """One pass of all patterns over raw bytes: which lines of a log are hit by which pattern.
 
-Patterns of all rules and of the log's own marks compile into one linear-time database, cached on disk by content. The
-database sees each block once; captures are taken by `re` later, on the few lines that hit.
+The plain text that each pattern asks for compiles into one linear-time database, cached on disk by content; it sees
+each block once, and `re` decides on the few lines that hold such text. How many rules there are hardly matters.
 """
 
 import hashlib
+import json
 import os
 import re
 import tempfile
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import hyperscan
 
-from buildeye.logs.text import clean, strip_ansi
+from buildeye.logs.literals import required
+from buildeye.logs.text import bare, clean, strip_ansi
 from buildeye.model import UsageError
 
-_FLAGS = hyperscan.HS_FLAG_MULTILINE
+FLAGS = hyperscan.HS_FLAG_MULTILINE
+_FORM = 4
+"""Raised when the cached form changes."""
+_NOT_LINEAR = re.compile(r"\(\?(?:=|!|<=|<!|P=)|\\[1-9]")
 FIRST_HITS = 400
 LAST_HITS = 100
 """Hits of one pattern that are kept: the first and the last so many; a line that repeats 100,000 times adds nothing."""
@@ -66,7 +71,7 @@ def hyperscan_pattern(pattern: str) -> bytes:
 def hyperscan_problem(pattern: str) -> str | None:
     """Why the linear-time compiler refuses a pattern; None when it takes it."""
     try:
-        hyperscan.Database().compile(expressions=[hyperscan_pattern(pattern)], flags=[_FLAGS])
+        hyperscan.Database().compile(expressions=[hyperscan_pattern(pattern)], flags=[FLAGS])
     except hyperscan.HyperscanError as e:
         return f"the linear-time matcher refuses it ({e})"
     return None
@@ -80,53 +85,116 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A compiled database of patterns; a pattern's id is its position in the list it was compiled from."""
+    """Compiled patterns; a pattern's id is its position in the list it was compiled from.
 
-    database: Any
+    Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once, and `owners`
+    says for each text which patterns ask for it. The few others are in `shapes` as they are.
+    """
+
+    patterns: tuple[str, ...]
+    words: Any
+    owners: tuple[tuple[int, ...], ...]
+    shapes: Any
+    once: frozenset[int] = frozenset()
 
     @classmethod
-    def compile(cls, patterns: Sequence[str], cache: Path | None = None) -> "Matcher":
-        """Compile, or take from the folder `cache` what was compiled from the same patterns before."""
-        expressions = [hyperscan_pattern(p) for p in patterns]
-        version = f"{getattr(hyperscan, '__version__', '')}|1".encode()
-        name = f"{hashlib.sha256(version + b'|'.join(expressions)).hexdigest()[:24]}.hsdb"
-        if cache and (loaded := _load(cache / name)):
-            return cls(loaded)
-        database = hyperscan.Database()
-        try:
-            database.compile(expressions=expressions, ids=list(range(len(patterns))), flags=[_FLAGS] * len(patterns))
-        except hyperscan.HyperscanError as e:
-            raise UsageError(_refused(patterns) or f"the failure rules do not compile together ({e})") from e
+    def compile(
+        cls, patterns: Sequence[str], cache: Path | None = None, once: frozenset[int] = frozenset()
+    ) -> "Matcher":
+        """Compile, or take from the folder `cache` what was compiled from the same patterns before.
+
+        Of the patterns in `once` only the first hit of a log is looked for.
+        """
+        version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
+        name = hashlib.sha256("\0".join([version, *patterns]).encode()).hexdigest()[:24]
+        if cache and (kept := _load(cache, name, tuple(patterns))):
+            return replace(kept, once=once)
+        texts, rest = _sort_out(patterns)
+        made = cls(
+            tuple(patterns),
+            _compile([text.encode() for text in texts], range(len(texts)), literal=True),
+            tuple(texts.values()),
+            _compile([hyperscan_pattern(patterns[i]) for i in rest], rest, literal=False) if rest else None,
+            once,
+        )
         if cache:
-            _store(cache / name, hyperscan.dumpb(database))
-        return cls(database)
+            _store(cache, name, made)
+        return made
 
 
-def _refused(patterns: Sequence[str]) -> str:
-    for pattern in patterns:
-        if said := hyperscan_problem(pattern):
-            return f"rule pattern {pattern!r}: {said}; check the pack with `build-eye rules lint`"
-    return ""
+def _sort_out(patterns: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], list[int]]:
+    """The texts to look for with the patterns that ask for each, and the patterns for which there is no such text."""
+    texts: dict[str, list[int]] = {}
+    rest: list[int] = []
+    for i, pattern in enumerate(patterns):
+        if problem := hyperscan_problem(pattern) if _is_doubtful(pattern) else None:
+            raise UsageError(f"rule pattern {pattern!r}: {problem}; check the pack with `build-eye rules lint`")
+        wanted = required(pattern)
+        if wanted is None:
+            rest.append(i)
+        for text in wanted or ():
+            texts.setdefault(text, []).append(i)
+    return {text: tuple(owners) for text, owners in texts.items()}, rest
 
 
-def _load(path: Path) -> Any | None:
+def _is_doubtful(pattern: str) -> bool:
+    """Has the pattern something that is not matched in linear time, or no meaning?"""
+    return _NOT_LINEAR.search(pattern) is not None or not _is_regular(pattern)
+
+
+def _is_regular(pattern: str) -> bool:
     try:
-        database = hyperscan.loadb(path.read_bytes(), hyperscan.HS_MODE_BLOCK)
-        database.scratch = hyperscan.Scratch(database)
-    except (OSError, hyperscan.HyperscanError):
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
+
+
+def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool) -> Any:
+    flags = hyperscan.HS_FLAG_CASELESS if literal else FLAGS
+    database = hyperscan.Database()
+    try:
+        if expressions:
+            each = [flags] * len(expressions)
+            database.compile(expressions=expressions, ids=list(ids), flags=each, literal=literal)
+    except hyperscan.HyperscanError as e:
+        raise UsageError(f"the failure rules do not compile ({e}); check the packs with `build-eye rules lint`") from e
+    return database if expressions else None
+
+
+def _load(cache: Path, name: str, patterns: tuple[str, ...]) -> Matcher | None:
+    try:
+        owners = json.loads((cache / f"{name}.owners.json").read_bytes())
+        words, shapes = (_loaded(cache / f"{name}.{kind}.hsdb") for kind in ("words", "shapes"))
+        return Matcher(patterns, words, tuple(map(tuple, owners)), shapes)
+    except (OSError, ValueError, TypeError, hyperscan.HyperscanError):
         return None
+
+
+def _loaded(path: Path) -> Any:
+    data = path.read_bytes()
+    if not data:
+        return None
+    database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+    database.scratch = hyperscan.Scratch(database)
     return database
 
 
-def _store(path: Path, data: bytes) -> None:
-    """Keep a database for the next call; a cache that cannot be written is no reason to fail."""
+def _store(cache: Path, name: str, made: Matcher) -> None:
+    """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f:
-            f.write(data)
-        Path(f.name).replace(path)
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for kind, database in (("words", made.words), ("shapes", made.shapes)):
+            _put(cache / f"{name}.{kind}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
+        _put(cache / f"{name}.owners.json", json.dumps(made.owners).encode())
     except OSError:
         return
+
+
+def _put(path: Path, data: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f:
+        f.write(data)
+    Path(f.name).replace(path)
 
 
 def cache_folder() -> Path:
@@ -136,10 +204,9 @@ def cache_folder() -> Path:
 
 @dataclass(slots=True)
 class Scan:
-    """What one pass found: candidate lines by pattern id, how many lines there are, and where each block starts."""
+    """What one pass found: lines by pattern id, how many lines there are, and where each block starts."""
 
     hits: dict[int, list[int]] = field(default_factory=dict)
-    counts: dict[int, int] = field(default_factory=dict)
     lines: int = 0
     starts: list[tuple[int, int, bool]] = field(default_factory=list)
 
@@ -147,16 +214,66 @@ class Scan:
 def scan(log: Log, matcher: Matcher) -> Scan:
     """Read a log once, block by block; memory is bounded by the block, not by the log."""
     result = Scan()
-    database = matcher.database
-    last = 0
     for block in log.blocks():
         result.starts.append((block.line, block.offset, block.continues))
-        data = strip_ansi(_readable(block))
-        found: list[tuple[int, int]] = []
-        database.scan(data, match_event_handler=_collector(found))
-        last = _number(result, data, block.line, sorted(set(found)))
-        result.lines = last
+        result.lines = _scan_block(result, strip_ansi(_readable(block)), block.line, matcher)
     return result
+
+
+def _scan_block(result: Scan, data: bytes, line: int, matcher: Matcher) -> int:
+    """Find the hits of a block and number its lines, going forward once; returns the number of its last line."""
+    counted = end = 0
+    for start, end, asked in _candidates(data, matcher):
+        asked -= result.hits.keys() & matcher.once
+        matched = _confirmed(data[start:end], asked, matcher.patterns) if asked else ()
+        if matched:
+            line += data.count(b"\n", counted, start)
+            counted = start
+            for pattern in matched:
+                _keep(result, pattern, line)
+    line += data.count(b"\n", counted)
+    return line - 1 if data.endswith(b"\n") else line
+
+
+def _candidates(data: bytes, matcher: Matcher) -> Iterator[tuple[int, int, set[int]]]:
+    """Lines that may match, in order, with the patterns that they may match: (start, end, pattern ids)."""
+    found: list[tuple[int, int]] = []
+    if matcher.words is not None:
+        matcher.words.scan(data, match_event_handler=_collector(found))
+    shapes: list[tuple[int, int]] = []
+    if matcher.shapes is not None:
+        matcher.shapes.scan(data, match_event_handler=_collector(shapes))
+    owners = matcher.owners
+    found += [(end, ~pattern) for end, pattern in shapes]
+    found.sort()
+    asked: set[int] = set()
+    start, stop = 0, -1
+    for end, text in found:
+        if end > stop:
+            if asked:
+                yield start, stop, asked
+            asked = set()
+            inside = max(end - 1, 0)
+            start = data.rfind(b"\n", 0, inside) + 1
+            stop = data.find(b"\n", inside)
+            stop = len(data) if stop < 0 else stop
+        if text < 0:
+            asked.add(~text)
+        else:
+            asked.update(owners[text])
+    if asked:
+        yield start, stop, asked
+
+
+def _confirmed(raw: bytes, asked: set[int], patterns: Sequence[str]) -> Sequence[int]:
+    text = clean(raw)
+    plain = bare(text)
+    found = []
+    for pattern in asked:
+        search = compiled(patterns[pattern]).search
+        if search(text) or (plain is not text and search(plain)):
+            found.append(pattern)
+    return found
 
 
 def _readable(block: Block) -> bytes:
@@ -176,29 +293,8 @@ def _collector(found: list[tuple[int, int]]) -> Any:
     return on_match
 
 
-def _number(result: Scan, data: bytes, first_line: int, found: list[tuple[int, int]]) -> int:
-    """Turn end offsets into line numbers, going forward through the block once; returns the block's last line."""
-    line, position, seen = first_line, 0, -1
-    at_line: set[int] = set()
-    for end, pattern in found:
-        stop = end - 1 if end and data[end - 1 : end] == b"\n" else end
-        line += data.count(b"\n", position, stop)
-        position = max(position, stop)
-        if line != seen:
-            seen, at_line = line, set()
-        if pattern not in at_line:
-            at_line.add(pattern)
-            _keep(result, pattern, line)
-    line += data.count(b"\n", position)
-    return line - 1 if data.endswith(b"\n") else line
-
-
 def _keep(result: Scan, pattern: int, line: int) -> None:
     lines = result.hits.setdefault(pattern, [])
-    if lines and lines[-1] == line:
-        return
-    count = result.counts.get(pattern, 0) + 1
-    result.counts[pattern] = count
     lines.append(line)
     if len(lines) > FIRST_HITS + 2 * LAST_HITS:
         del lines[FIRST_HITS : FIRST_HITS + LAST_HITS]

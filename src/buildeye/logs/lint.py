@@ -4,12 +4,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import hyperscan
+
 from buildeye.logs.choose import weigh
-from buildeye.logs.engine import Matcher, hyperscan_problem, scan
+from buildeye.logs.engine import FLAGS, Matcher, hyperscan_pattern, hyperscan_problem, scan
 from buildeye.logs.rules import Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile
 from buildeye.logs.structure import Structure
+from buildeye.logs.text import clean
 from buildeye.model import CATEGORIES, Cause, UsageError
 
 _ID = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
@@ -46,8 +49,11 @@ class _Linear:
     def of(cls, patterns: Sequence[str]) -> "_Linear":
         unique = list(dict.fromkeys(patterns))
         try:
+            hyperscan.Database().compile(
+                expressions=[hyperscan_pattern(p) for p in unique], flags=[FLAGS] * len(unique)
+            )
             return cls({p: i for i, p in enumerate(unique)}, Matcher.compile(unique))
-        except UsageError:
+        except (UsageError, hyperscan.HyperscanError):
             return cls({}, None)
 
     def problem(self, pattern: str) -> str | None:
@@ -137,7 +143,7 @@ def _splits_at_top(pattern: str) -> bool:
 
 def matches(rule: Rule, example: str) -> bool:
     """Does an example (one line or several) satisfy the rule: `any` on a line, each of `all`, none of `absent`?"""
-    lines = example.splitlines() or [""]
+    lines = [clean(line.encode()) for line in example.splitlines()] or [""]
 
     def found(pattern: str) -> bool:
         compiled = re.compile(pattern)

@@ -1,7 +1,7 @@
 """Text that must stand in a line for a pattern to match it: what a fast search for plain words can ask first.
 
-A pattern is taken apart as `re` parses it. A run of plain characters is required; of an alternation one of each branch's
-is; what may be left out requires nothing. Case is ignored, so that `[Ee]rror` counts as plain text too.
+A pattern is taken apart as `re` parses it. A run of plain characters is required; of an alternation one of each
+branch's is; what may be left out requires nothing. Case is ignored, so that `[Ee]rror` counts as plain text too.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,21 @@ from re import _constants as kinds  # type: ignore[attr-defined]  # the parser o
 from re import _parser as parser  # type: ignore[attr-defined]  # the parser of `re` has no public name
 from typing import Any
 
-SHORTEST = 3
+SHORTEST = 6
 """Characters that a required text needs to be worth a search."""
 MOST = 12
 """Alternatives that one pattern may ask for; with more, the search would find too much."""
+
+COMMON = frozenset((
+    " error", "error ", "error:", "error: ", "errors", "errors ", "failures", ", failures: ", "tests run: ",
+    "exception", " version", "version ", "compile", "argument", " with ", "warning", "warning: ", " warning",
+    " warnings", "success", "timeout", "docker", "module ", "expected", "expected ", "option", "unknown",
+    "unknown ", "invalid", "invalid ", "container", "package ", "checked", "failed", " failed", "failed ",
+    "missing", "missing ", "format", "function ", "process", " process ", "received", "received ", "channel",
+    "cancel", "memory", " memory", "message", "unsupported", "found ", " found", "remote: ", "release", "install",
+    "download", "connection", "config", "request", "default",
+))  # fmt: skip
+"""Texts that stand in so many lines of healthy logs that asking for them is no use."""
 
 _Texts = frozenset[str]
 
@@ -20,7 +31,7 @@ _Texts = frozenset[str]
 def required(pattern: str) -> _Texts | None:
     """Lower-case texts of which every matching line holds at least one; None when no useful ones can be named."""
     found = _of_sequence(parser.parse(pattern))
-    return found if found and min(map(len, found)) >= SHORTEST else None
+    return found if found and min(map(len, found)) >= SHORTEST and not found & COMMON else None
 
 
 def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
@@ -79,7 +90,7 @@ def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
     return max((x for x in (one, other) if x), key=_worth, default=None)
 
 
-def _worth(texts: _Texts) -> tuple[int, int, int]:
-    """Longer is rarer; with enough length for that, fewer is cheaper."""
+def _worth(texts: _Texts) -> tuple[bool, int, int, int]:
+    """What is not common is best; longer is rarer; with enough length for that, fewer is cheaper."""
     shortest = min(map(len, texts))
-    return min(shortest, 8), -len(texts), shortest
+    return not texts & COMMON, min(shortest, 8), -len(texts), shortest

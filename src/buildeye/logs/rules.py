@@ -67,7 +67,10 @@ def load_pack(path: Path) -> list[Rule]:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
-        raise UsageError(f"{path}: this rule pack cannot be read: {e}") from e
+        what = e.strerror if isinstance(e, OSError) else e
+        raise UsageError(
+            f"{path}: this rule pack cannot be read ({what}); see docs/rules.md for how one is written"
+        ) from e
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not tables:
         raise UsageError(f"{path}: no [[rule]] in this pack; see docs/rules.md")

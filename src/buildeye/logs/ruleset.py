@@ -11,11 +11,11 @@ from typing import Any
 
 from buildeye import knowledge
 from buildeye.logs import marks
-from buildeye.logs.choose import Hit, confirm
-from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, compiled, scan
+from buildeye.logs.choose import Hit, captured
+from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, scan
 from buildeye.logs.marks import Mark
 from buildeye.logs.rules import Rule, Tier, load_packs
-from buildeye.model import Cause, Cost, Determinism, Suggestion
+from buildeye.model import Cause, Cost, Determinism, Suggestion, UsageError
 
 _FORM = "2"
 """Raised when the cached form of rules changes."""
@@ -42,39 +42,32 @@ class RuleSet:
     @cached_property
     def matcher(self) -> Matcher:
         """The compiled database, from the cache when these rules were compiled before."""
-        return Matcher.compile([pattern for _, pattern, _ in self._table], self.cache)
+        once = frozenset(i for i, (kind, _, _) in enumerate(self._table) if kind in ("all", "absent"))
+        return Matcher.compile([pattern for _, pattern, _ in self._table], self.cache, once)
 
     def find(self, log: Log) -> "Findings":
         """Read a log once; what comes back are confirmed hits and marks, not candidates."""
         found = scan(log, self.matcher)
         lines = Lines(log, found)
-        return Findings(lines, self._marks(lines, found), self._hits(lines, found))
+        return Findings(lines, self._marks(found), self._hits(lines, found))
 
-    def _marks(self, lines: Lines, found: Scan) -> dict[Mark, list[int]]:
+    def _marks(self, found: Scan) -> dict[Mark, list[int]]:
         result: dict[Mark, set[int]] = {}
-        for i, (mark, pattern) in enumerate(marks.PATTERNS):
-            expression = compiled(pattern)
-            numbers = [n for n in found.hits.get(i, ()) if expression.search(lines[n])]
-            result.setdefault(mark, set()).update(numbers)
+        for i, (mark, _) in enumerate(marks.PATTERNS):
+            result.setdefault(mark, set()).update(found.hits.get(i, ()))
         return {mark: sorted(numbers) for mark, numbers in result.items() if numbers}
 
     def _hits(self, lines: Lines, found: Scan) -> list[Hit]:
-        candidates: dict[int, set[int]] = {}
+        numbers: dict[int, set[int]] = {}
         missing: set[int] = set()
-        for pattern_id, (kind, pattern, owner) in enumerate(self._table):
-            numbers = found.hits.get(pattern_id, [])
-            if kind == "any" and numbers:
-                candidates.setdefault(owner, set()).update(numbers)
-            elif kind in ("all", "absent"):
-                expression = compiled(pattern)
-                there = any(expression.search(lines[n]) for n in numbers)
-                if there != (kind == "all"):
-                    missing.add(owner)
-        hits: list[Hit] = []
-        for owner, numbers_of in candidates.items():
-            if owner not in missing:
-                hits += confirm(self.rules[owner], lines, sorted(numbers_of))
-        return hits
+        for pattern_id, (kind, _, owner) in enumerate(self._table):
+            hits = found.hits.get(pattern_id, ())
+            if kind == "any" and hits:
+                numbers.setdefault(owner, set()).update(hits)
+            elif kind in ("all", "absent") and bool(hits) != (kind == "all"):
+                missing.add(owner)
+        kept = (owner for owner in numbers if owner not in missing)
+        return [hit for owner in kept for hit in captured(self.rules[owner], lines, sorted(numbers[owner]))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +82,11 @@ class Findings:
 def load_ruleset(folders: Iterable[Path] = (), cache: Path | None = None) -> RuleSet:
     """The rules that come with Build-Eye and those of a user's folders (`*.toml`), which are read first.
 
-    `cache` is the folder for compiled forms; None means the user's cache folder. Raises UsageError for a wrong pack.
+    `cache` is the folder for compiled forms; None means the user's cache folder. Raises UsageError for a wrong pack and
+    for a folder that is none.
     """
     folder = cache or cache_folder()
-    paths = [p for f in folders for p in sorted(f.glob("*.toml"))] + knowledge.pack_files()
+    paths = [p for f in folders for p in _packs_in(f)] + knowledge.pack_files()
     digest = hashlib.sha256(_FORM.encode())
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -104,6 +98,12 @@ def load_ruleset(folders: Iterable[Path] = (), cache: Path | None = None) -> Rul
         rules = load_packs(paths)
         _keep(kept, rules)
     return RuleSet(tuple(rules), name[:12], folder)
+
+
+def _packs_in(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder of rule packs; give a folder that holds *.toml packs")
+    return sorted(folder.glob("*.toml"))
 
 
 def _keep(path: Path, rules: Sequence[Rule]) -> None:

@@ -114,9 +114,12 @@ class _NoLog(Exception):
 
 
 def _open(failed: FailedJob) -> LogFile:
+    """The log under the name of its job: where this machine keeps it is nothing for a report."""
     name = f"job {failed.job.id}"
     if failed.log_file is not None:
-        return next(iter(open_logs(str(failed.log_file))))
+        log = next(iter(open_logs(str(failed.log_file))))
+        log.name = name
+        return log
     if failed.log_excerpt:
         return LogFile.of(name, failed.log_excerpt.encode())
     raise _NoLog(failed.log_state)

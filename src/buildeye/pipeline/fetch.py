@@ -29,6 +29,12 @@ def write_runs(path: Path, runs: Sequence[Run], repository: str) -> None:
     write_json(path, {"repository": repository, "runs": [_ADAPTER.dump_python(run, mode="json") for run in runs]})
 
 
+def repository_of(runs: Sequence[Run]) -> str | None:
+    """The repository that all these runs are of, `owner/repo`; None when there is not exactly one."""
+    named = {run.repository_full_name for run in runs if run.repository_full_name}
+    return named.pop() if len(named) == 1 else None
+
+
 def read_runs(path: Path) -> list[Run]:
     """Read `workflow_runs.json`; raises UsageError that names the run and the field that is missing."""
     return [parse(_ADAPTER, item, path, i, STAGE) for i, item in enumerate(read_items(path, "runs", STAGE))]

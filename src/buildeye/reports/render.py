@@ -118,6 +118,7 @@ def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
 def _reason(reason: Evidence, say: Mapping[str, str]) -> str:
     where = say["reason.line"].format(line=reason.line) if reason.line is not None else ""
     told = ": ".join(filter(None, (prose(reason.why.removeprefix(headline.AGAINST)), code(reason.quote))))
+    told = told.replace(".: `", ": `", 1)
     return f"{told} ({', '.join(filter(None, (where, code(reason.id))))})"
 
 
