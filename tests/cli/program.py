@@ -3,6 +3,7 @@
 import io
 import sys
 from dataclasses import dataclass
+from typing import Any
 from unittest.mock import patch
 
 from buildeye.cli import main
@@ -21,7 +22,7 @@ def build_eye(*arguments: str, stdin: bytes = b"") -> Answer:
     """Run `build-eye ARGUMENTS` with standard streams of its own."""
     out, err = io.BytesIO(), io.BytesIO()
     code: object = 0
-    streams = {
+    streams: dict[str, Any] = {
         "stdin": io.TextIOWrapper(io.BytesIO(stdin)),
         "stdout": io.TextIOWrapper(out, encoding="utf-8", write_through=True),
         "stderr": io.TextIOWrapper(err, encoding="utf-8", write_through=True),

@@ -68,7 +68,7 @@ MISSING = [
     ("classify", 0, "workflow_run"),
     ("classify", 1, "workflow_run.name"),
     ("classify", 0, "jobs.0.name"),
-    ("classify", 0, "jobs.1.steps.0.name"),
+    ("classify", 5, "jobs.1.steps.0.name"),
     ("recommend", 1, "run"),
     ("recommend", 0, "run.id"),
     ("recommend", 1, "verdict.cause"),
@@ -85,6 +85,7 @@ MISSING = [
 def test_a_missing_field_is_named_with_its_item(stage: str, item: int, field: str, valid: Callable[[str], Any]) -> None:
     data = valid(stage)
     *path, last = field.split(".")
+    item = _first(data[INPUTS[stage][1]], path, item)
     del _at(data[INPUTS[stage][1]][item], path)[last]
     _said(_fed(stage, json.dumps(data).encode()), stage, f"item {item + 1}: field '{field}' is missing")
 
@@ -113,8 +114,20 @@ def test_a_field_of_a_wrong_kind_is_named_with_its_item(
 ) -> None:
     data = valid(stage)
     *path, last = field.split(".")
-    _at(data[INPUTS[stage][1]][0], path)[last] = value
-    _said(_fed(stage, json.dumps(data).encode()), stage, f"item 1: field '{field}", " is wrong (")
+    item = _first(data[INPUTS[stage][1]], path)
+    _at(data[INPUTS[stage][1]][item], path)[last] = value
+    _said(_fed(stage, json.dumps(data).encode()), stage, f"item {item + 1}: field '{field}", " is wrong (")
+
+
+def _first(items: list[Any], path: list[str], begin: int = 0) -> int:
+    """The number of the first item, counted from 0, that has such a place."""
+    for number, item in enumerate(items[begin:], begin):
+        try:
+            _at(item, path)
+        except (IndexError, KeyError, TypeError):
+            continue
+        return number
+    raise AssertionError(f"no item has {path}")
 
 
 def _at(item: Any, path: list[str]) -> Any:

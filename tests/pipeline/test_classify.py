@@ -1,0 +1,210 @@
+"""Failures of one pass are judged together with each other and with what is known from before."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from buildeye.logs.ruleset import load_ruleset
+from buildeye.model import Cause, Determinism, Finding, Run
+from buildeye.pipeline.classify import cancelled, classify
+from buildeye.pipeline.metadata import Build, FailedJob, read_builds, write_builds
+from buildeye.pipeline.recommend import recommend
+from buildeye.triage.judge import Sighting, Thresholds
+from tests.triage.cases import BEGAN, NOW, job, pull, run
+
+LOG = """\
+##[group]Run pytest tests
+=================================== FAILURES ===================================
+tests/test_layout.py:41: in test_layout_splits
+E   AssertionError: assert 3 == 2
+FAILED tests/test_layout.py::test_layout_splits - AssertionError: assert 3 == 2
+========================= 1 failed, 20 passed in 3.21s =========================
+##[error]Process completed with exit code 1.
+"""
+RULES = load_ruleset()
+
+
+def _build(number: int, pr: int | None, *, log: str = LOG, hours: float = 0, **given: object) -> Build:
+    """A failed run with one failed job; of the base branch without a pull request."""
+    began = BEGAN + timedelta(hours=hours)
+    event, branch = ("pull_request", f"topic-{pr}") if pr else ("push", "main")
+    facts = {"id": number, "event": event, "head_branch": branch, "head_sha": f"{number:040}"} | given
+    of = run(**facts, run_started_at=began, created_at=began)
+    failed = job(id=number * 10, run_id=number, head_sha=of.head_sha, completed_at=began + timedelta(minutes=9))
+    change = pull(number=pr, author=f"dev-{pr}") if pr else None
+    return Build(of, "pr", (failed,), (FailedJob(failed, log_excerpt=log),), change)
+
+
+def _told(builds: Sequence[Build], *history: Sighting) -> list[Finding]:
+    return classify(builds, RULES, Thresholds(), NOW, history=lambda _: history)
+
+
+def _cause(build: Build, *others: Build) -> Cause:
+    found = _told([build, *others])
+    return next(f.verdict.cause for f in found if f.run.id == build.run.id)
+
+
+def test_a_failure_alone_is_the_changes_own() -> None:
+    (finding,) = _told([_build(1, 101)])
+    assert (finding.verdict.cause, finding.verdict.category) == (Cause.CODE, "test-failure")
+    assert finding.related_pull_requests == ()
+
+
+def test_a_pull_request_that_fails_as_the_base_branch_does_is_not_to_blame() -> None:
+    assert _cause(_build(1, 101), _build(2, None, hours=-3)) is Cause.INTERFERENCE
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"head_branch": "release"},
+        {"event": "pull_request"},
+        {"event": "pull_request_target"},
+    ],
+    ids=["a push to another branch", "a fork's branch of that name", "the same, with secrets"],
+)
+def test_what_is_not_the_base_branch_excuses_nobody(given: dict[str, str]) -> None:
+    assert _cause(_build(1, 101), _build(2, None, hours=-3, **given)) is Cause.CODE
+
+
+def test_the_base_branch_has_the_name_that_is_set() -> None:
+    builds = [_build(1, 101), _build(2, None, hours=-3, head_branch="trunk")]
+    found = classify(builds, RULES, Thresholds(), NOW, base_branch="trunk")
+    assert found[0].verdict.cause is Cause.INTERFERENCE
+
+
+def test_pull_requests_that_fail_alike_name_each_other() -> None:
+    found = _told([_build(n, 100 + n) for n in (1, 2, 3)])
+    assert [f.verdict.cause for f in found] == [Cause.INTERFERENCE] * 3
+    assert [f.related_pull_requests for f in found] == [(102, 103), (101, 103), (101, 102)]
+
+
+def test_history_counts_runs_that_are_not_in_this_pass_and_no_other_twice() -> None:
+    first, base = _build(1, 101), _build(2, None, hours=-3)
+    signature = _told([first])[0].verdict.signature
+    assert base.run.run_started_at is not None
+    known = Sighting(signature, 2, base.run.head_sha, base.run.run_started_at, on_base=True)
+    once = _told([first, base])[0]
+    again = _told([first, base], known, replace(known, at=known.at + timedelta(minutes=30)))[0]
+    assert again == once
+    older = _told([first], known)[0]
+    assert older.verdict.cause is Cause.INTERFERENCE
+
+
+def test_history_is_asked_once_for_all_failures() -> None:
+    asked: list[Sequence[str]] = []
+
+    def history(signatures: Sequence[str]) -> Sequence[Sighting]:
+        asked.append(signatures)
+        return ()
+
+    classify([_build(n, 100 + n) for n in (1, 2, 3)], RULES, Thresholds(), NOW, history=history)
+    assert len(asked) == 1
+    assert len(asked[0]) == len(set(asked[0])) == 1
+
+
+def test_a_job_that_passed_on_the_same_commit_is_flaky() -> None:
+    failed = _build(1, 101)
+    green = replace(failed.jobs[0], id=99, conclusion="success", run_attempt=2)
+    passed = Build(replace(failed.run, id=3, conclusion="success"), "pr", (green,))
+    (finding,) = _told([failed, passed])
+    assert finding.verdict.determinism is Determinism.FLAKY
+    (advised,) = recommend([finding])
+    assert any("gh run rerun" in suggestion.command for suggestion in advised.suggestions)
+
+
+@pytest.mark.parametrize("conclusion", ["success", "skipped", "neutral", "action_required", "stale", None])
+def test_a_run_that_did_not_fail_yields_nothing_even_with_a_failed_job(conclusion: str | None) -> None:
+    assert _told([_build(1, 101, conclusion=conclusion)]) == []
+
+
+def test_a_cancelled_run_yields_nothing_unless_a_job_had_failed() -> None:
+    failed = _build(1, 101, conclusion="cancelled")
+    stopped = Build(failed.run, "pr", (replace(failed.jobs[0], conclusion="cancelled"),))
+    assert _told([stopped]) == []
+    assert [kind for _, kind in cancelled([stopped])] == ["by-user"]
+    (finding,) = _told([failed])
+    assert finding.verdict.cause is Cause.CODE
+    assert cancelled([failed]) == []
+
+
+def test_a_superseded_run_is_counted_as_such() -> None:
+    def stopped(number: int, conclusion: str, hours: float) -> Build:
+        build = _build(number, 101, conclusion=conclusion, hours=hours)
+        return Build(build.run, "pr")
+
+    builds = [stopped(1, "cancelled", 0), stopped(2, "success", 1), stopped(3, "cancelled", 2)]
+    assert [(b.run.id, kind) for b, kind in cancelled(builds)] == [(1, "superseded"), (3, "by-user")]
+
+
+def test_a_failed_run_without_a_known_job_is_unknown() -> None:
+    (finding,) = _told([Build(run(), "pr")])
+    assert (finding.verdict.cause, finding.verdict.confidence) == (Cause.UNKNOWN, 0.0)
+    (advised,) = recommend([finding])
+    assert advised.suggestions[0].title.startswith("A person has to look")
+
+
+def test_only_the_last_attempt_is_judged() -> None:
+    failed = _build(1, 101)
+    first, second = failed.jobs[0], replace(failed.jobs[0], id=12, name="lint", run_attempt=2)
+    (finding,) = _told([Build(replace(failed.run, run_attempt=2), "pr", (first, second))])
+    assert [told.job.id for told in finding.jobs] == [12]
+
+
+LOST = {
+    "gone": (None, "GitHub no longer has its log"),
+    "not where it was": (Path("nowhere/1.log.zst"), "no such file"),
+}
+
+
+@pytest.mark.parametrize(("log_file", "said"), LOST.values(), ids=LOST.keys())
+def test_a_log_that_is_not_there_leaves_an_unknown_that_says_so(log_file: Path | None, said: str) -> None:
+    build = _build(1, 101)
+    lost = FailedJob(build.jobs[0], log_file=log_file, log_state="GitHub no longer has its log")
+    (finding,) = _told([replace(build, failed=(lost,))])
+    assert finding.verdict.cause is Cause.UNKNOWN
+    assert said in finding.jobs[0].diagnosis.summary
+
+
+def test_a_diagnosis_does_not_tell_where_this_machine_keeps_the_log(tmp_path: Path) -> None:
+    build = _build(1, 101)
+    kept = tmp_path / "10.log"
+    kept.write_text(LOG)
+    (finding,) = _told([replace(build, failed=(FailedJob(build.jobs[0], log_file=kept),))])
+    assert finding.jobs[0].diagnosis.log == "job 10"
+    assert str(tmp_path) not in repr(finding)
+
+
+def test_metadata_is_read_as_it_was_written(tmp_path: Path) -> None:
+    builds = [_build(1, 101), _build(2, None)]
+    write_builds(tmp_path / "a.json", builds)
+    once = read_builds(tmp_path / "a.json")
+    write_builds(tmp_path / "b.json", once)
+    assert read_builds(tmp_path / "b.json") == once
+    assert [f.verdict for f in _told(once)] == [f.verdict for f in _told(builds)]
+
+
+RUNS: list[Build] = [
+    _build(1, 101), _build(2, 102, hours=1), _build(3, 103, hours=-2), _build(4, None, hours=-4), _build(5, None),
+    _build(6, 104, log="nothing known\n##[error]Process completed with exit code 3.\n"),
+    _build(7, 105, conclusion="cancelled"), _build(8, 106, conclusion="success"),
+]  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(RUNS))
+def test_the_order_in_which_runs_come_does_not_matter(shuffled: list[Build]) -> None:
+    def by_id(findings: list[Finding]) -> list[Finding]:
+        return sorted(findings, key=lambda finding: finding.run.id)
+
+    assert by_id(_told(shuffled)) == by_id(_told(RUNS))
+
+
+def test_findings_come_in_the_order_of_their_runs() -> None:
+    runs: list[Run] = [finding.run for finding in _told(RUNS)]
+    assert [r.id for r in runs] == [1, 2, 3, 4, 5, 6, 7]
