@@ -159,7 +159,7 @@ def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository
 
 
 def archive_address(settings: Settings) -> str:
-    """Where git pushes reports to; empty when no archive is set. A folder is one of the current folder's, not of git's."""
+    """Where git pushes reports to; empty when no archive is set. A folder is meant from the current one."""
     place = settings.archive_repository
     if place.url and Path(place.url).is_dir():
         return str(Path(place.url).absolute())
