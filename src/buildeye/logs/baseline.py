@@ -1,12 +1,12 @@
 """What is new in a failing log: its lines without what varies, compared with a passing log of the same job.
 
-Method: masked set difference, as LogJuicer and CiDiff compare lines; blocks of new lines are then weighed by error
-words.
+Method: masked set difference, as LogJuicer and CiDiff compare lines. New lines are then cut down to those that tell of the
+failure: what only reports progress goes, and of each span of new lines the part from its first error to its last stays.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from buildeye.logs.engine import Log
@@ -19,8 +19,17 @@ _VARIES = re.compile(
     r"|/tmp/[\w./-]+"
     r"|/home/runner/(?:work/[^/\s]+/[^/\s]+/)?|/__w/(?:[^/\s]+/[^/\s]+/)?|/Users/runner/work/[^/\s]+/[^/\s]+/"
     r"|\b(?:mon|tue|wed|thu|fri|sat|sun|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\b"
-    r"|\d+(?:[.,:]\d+)*\s?(?:ns|us|ms|s|m|h|sec|min|secs|mins|seconds|minutes|[kmgt]i?b(?:/s|ps)?|bytes)?\b"
+    r"|\d+(?:[.,:]\d+)*(?:\s?(?:ns|us|ms|s|m|h|sec|min|secs|mins|seconds|minutes|[kmgt]i?b(?:/s|ps)?|bytes|b)\b)?"
 )
+_PROGRESS = re.compile(
+    r"^\s*(?:\[?(?:INFO|DEBUG|TRACE)\]?\s|(?:Download(?:ing|ed)|Fetching|Fetched|Uploading|Uploaded|Progress|Extracting"
+    r"|Receiving objects|Resolving deltas|remote: (?:Count|Compress|Enumerat)|Get:\d|Hit:\d|Unpacking|Setting up"
+    r"|Collecting|Installing|Using cached|Compiling|Building)\b)"
+    r"|^[\s\d.:%kMGB/|-]+$|^\s*\W{3,}\s*$|^\s*$"
+)
+"""Lines that only say how far something is: levels below a warning, downloads, tables of numbers, rulers."""
+GAP = 3
+"""Lines that say nothing and may stand between two parts of one finding."""
 
 
 def mask(line: str) -> str:
@@ -53,13 +62,11 @@ def line_set(log: Log) -> set[int]:
 
 def new_lines(log: Log, known: Set[int]) -> list[int]:
     """Numbers of lines of a log that its baseline does not have; blank lines are never new."""
-    seen: dict[bytes, bool] = {}
     found: list[int] = []
     for number, raw in each_line(log):
         text = clean(raw)
         if text.strip() and line_hash(text) not in known:
             found.append(number)
-    del seen
     return found
 
 
@@ -80,3 +87,33 @@ def spans(numbers: Iterable[int], gap: int = 2) -> list[Span]:
         else:
             result.append(Span(n, n))
     return result
+
+
+def findings(
+    new: Sequence[int], text_of: Callable[[int], str], weight_of: Callable[[str], float], anchors: Set[int]
+) -> list[Span]:
+    """The parts of the new lines that tell of the failure, in log order.
+
+    `anchors` are lines that rules named; a part that holds one counts whatever its words. Falls back to all new lines
+    that are more than progress when no part has an error in it.
+    """
+    telling = [n for n in new if n in anchors or not _PROGRESS.search(text_of(n))]
+    parts = [part for span in spans(telling, GAP) for part in _parts(span, text_of, weight_of, anchors)]
+    return parts or spans(telling) or spans(new)
+
+
+def _parts(
+    span: Span, text_of: Callable[[int], str], weight_of: Callable[[str], float], anchors: Set[int]
+) -> list[Span]:
+    """From the first error of a span to its last, with the lines that hang on it: frames, indented lines."""
+    loud = [n for n in range(span.start, span.end + 1) if n in anchors or weight_of(text_of(n)) >= 0.5]
+    if not loud:
+        return []
+    end = loud[-1]
+    while end < span.end and _hangs_on(text_of(end + 1)):
+        end += 1
+    return [Span(loud[0], end)]
+
+
+def _hangs_on(text: str) -> bool:
+    return bool(text.strip()) and (text[:1].isspace() or text.startswith(("at ", "Caused by", "...", "|", "^")))

@@ -294,7 +294,7 @@ class _Reading:
 
     def _excerpts(self, key: int) -> tuple[Excerpt, ...]:
         if self.new:
-            return _new_excerpts(self.lines, self.new, key)
+            return self._new_excerpts(key)
         start, end = quotes.block_around(self.lines, key, self.structure.end, 4, 10)
         wanted = [(start, end, "the key line and what belongs to it")]
         wanted += [(e.line, e.line, e.why) for e in self._marks() if e.line]
@@ -305,19 +305,20 @@ class _Reading:
                 wanted.append((hit.line, hit.line + 1, fill(hit.rule.title, dict(hit.captures))[:120]))
         return quotes.excerpts(wanted, self.lines.count)
 
+    def _new_excerpts(self, key: int) -> tuple[Excerpt, ...]:
+        """The new parts that tell of the failure: the key line's first, then those with the loudest words."""
+        assert self.new is not None
+        named = {h.line for h in self.ranked if h.score >= LEAST and not h.demoted} | {key}
+        parts = baselines.findings(self.new, self.lines.__getitem__, words.weight, named)
+
+        def rank(span: baselines.Span) -> tuple[bool, float, int]:
+            loudest = max(words.weight(self.lines[n]) for n in range(span.start, min(span.end, span.start + 200) + 1))
+            return (not span.start <= key <= span.end, -loudest, span.start)
+
+        return tuple(Excerpt(s.start, s.end, "not in the passing log") for s in sorted(parts, key=rank))
+
     def _say(self, text: str) -> str:
         return mask(strip_controls(text))
-
-
-def _new_excerpts(lines: Lines, new: Sequence[int], key: int) -> tuple[Excerpt, ...]:
-    ordered = sorted(
-        baselines.spans(new),
-        key=lambda s: (
-            not s.start <= key <= s.end,
-            -max(words.weight(lines[n]) for n in range(s.start, min(s.end, s.start + 200) + 1)),
-        ),
-    )
-    return tuple(Excerpt(s.start, s.end, "not in the passing log") for s in ordered)
 
 
 def _named(group: str, value: str) -> str:

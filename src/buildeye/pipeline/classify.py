@@ -138,7 +138,7 @@ def _sighting(read: Read, base_branch: str) -> Sighting | None:
 
 
 def _is_base(run: Run, base_branch: str) -> bool:
-    """Did the run build the base branch itself? A fork's branch may have the same name, so the event has to be known."""
+    """Did the run build the base branch? A fork's branch may have the same name, so the event has to be known."""
     return run.head_branch == base_branch and run.event not in ("", "pull_request", "pull_request_target")
 
 
