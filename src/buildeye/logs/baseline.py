@@ -1,7 +1,7 @@
 """What is new in a failing log: its lines without what varies, compared with a passing log of the same job.
 
-Method: masked set difference, as LogJuicer and CiDiff compare lines. New lines are then cut down to those that tell of the
-failure: what only reports progress goes, and of each span of new lines the part from its first error to its last stays.
+Method: masked set difference, as LogJuicer and CiDiff compare lines. New lines are then cut down to those that tell of
+the failure: what only reports progress goes, and of each span the part from its first error to its last stays.
 """
 
 import hashlib

@@ -13,7 +13,7 @@ from buildeye.logs import quotes, words
 from buildeye.logs.choose import LEAST, Hit, weigh
 from buildeye.logs.engine import Lines, Log
 from buildeye.logs.marks import Mark
-from buildeye.logs.rules import Tier
+from buildeye.logs.rules import Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.secrets import Masker, mask, strip_controls
 from buildeye.logs.stepnames import kind_of
@@ -31,12 +31,16 @@ from buildeye.model import (
     LogLine,
     Suggestion,
 )
+from buildeye.model.labels import plain
 
 SAMPLE = 65536
 MAX_QUOTE = 400
-MAX_OTHERS = 6
+MAX_OTHERS = 8
+MAX_ALIKE = 3
 MAX_TESTS = 50
 MAX_FILES = 20
+TOOLS = frozenset({"pytest", "git", "kubernetes"})
+"""Packs that are named after the tool whose words they know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,7 @@ class _Reading:
             category=rule.category if known else "unknown",
             determinism=rule.determinism,
             confidence=round(confidence, 3),
-            summary=self._summary(fill(rule.title, captured), tests, own_test),
+            summary=self._summary(fill(rule.title, captured), tests, own_test, _kind(rule) if known else ""),
             key_line=KeyLine(key.line, self._say(key.text)),
             excerpts=self._excerpts(key.line),
             evidence=self._evidence(key, captured),
@@ -210,7 +214,7 @@ class _Reading:
             first = Evidence("words", "words", quote[:MAX_QUOTE], "what was said last and loudest before the end", line)
         return [first, *self._context(line)]
 
-    def _summary(self, title: str, tests: Sequence[str], named: str) -> str:
+    def _summary(self, title: str, tests: Sequence[str], named: str, kind: str = "") -> str:
         title = title.rstrip(".")
         if tests and not named:
             named = tests[0]
@@ -219,8 +223,9 @@ class _Reading:
         more = len([t for t in tests if t != named])
         also = f" (and {more} more {'tests' if more > 1 else 'test'})" if named and more else ""
         failed = self.structure.failed
-        where = f' Step "{self._say(failed.name)[:80]}" failed.' if failed and failed.name else ""
-        return f"{title}{also}.{where}"
+        where = f'Step "{self._say(failed.name)[:80]}" failed' if failed and failed.name else ""
+        ending = f" {where}: {kind}." if where and kind else f" {where or kind.capitalize()}." if where or kind else ""
+        return f"{title}{also}.{ending}"
 
     def _tests(self) -> list[str]:
         named = (
@@ -231,10 +236,11 @@ class _Reading:
         return list(dict.fromkeys(t for t in named if t))[:MAX_TESTS]
 
     def _files(self, key: Hit) -> tuple[str, ...]:
-        start, end = quotes.block_around(self.lines, key.line, self.structure.end)
+        start, end = quotes.window(self.lines, key.line, self.structure)
         captured = [h.captures["file"] for h in self.ranked if "file" in h.captures and not h.demoted]
         named = [quotes.source_file(self._say(f)) for f in captured]
-        named += quotes.files_in(self._say(text) for _, text in self.lines.between(start, end))
+        places = [self.lines[n] for n in self.structure.marks.get(Mark.PLACE, ())]
+        named += quotes.files_in(self._say(text) for text in [*(t for _, t in self.lines.between(start, end)), *places])
         return tuple(dict.fromkeys(f for f in named if f))[:MAX_FILES]
 
     def _evidence(self, key: Hit, captured: dict[str, str]) -> tuple[Evidence, ...]:
@@ -244,29 +250,39 @@ class _Reading:
         return (first, *self._context(key.line), *self._others(key), *self._marks())
 
     def _context(self, line: int) -> list[Evidence]:
-        start, end = quotes.block_around(self.lines, line, self.structure.end)
+        start, end = quotes.window(self.lines, line, self.structure)
         return [
             Evidence("words", "context", self._say(self.lines[n])[:240], "beside the key line", n)
             for n in quotes.telling(self.lines, start, end, line, 8)
         ]
 
     def _others(self, key: Hit) -> list[Evidence]:
-        best: dict[str, Hit] = {}
-        for hit in self.ranked:
-            if hit.rule.id != key.rule.id and hit.line != key.line and hit.score > 0:
-                best.setdefault(hit.rule.id, hit)
+        others = [h for h in self._distinct() if h.line != key.line and h.rule.id != key.rule.id and h.score > 0]
         return [
             Evidence(
                 "rule", h.rule.id, self._say(h.text)[:240], h.demoted or fill(h.rule.title, dict(h.captures)), h.line
             )
-            for h in list(best.values())[:MAX_OTHERS]
+            for h in others[:MAX_OTHERS]
         ]
+
+    def _distinct(self) -> list[Hit]:
+        """The hits that say something of their own, best first: one of a cause, several of what failed alike."""
+        kept: dict[tuple[str, ...], Hit] = {}
+        count: dict[str, int] = {}
+        for hit in self.ranked:
+            several = hit.rule.tier is Tier.SYMPTOM and not hit.demoted
+            name = (hit.rule.id, *(hit.captures.values() if several else ()))
+            if name not in kept and count.get(hit.rule.id, 0) < (MAX_ALIKE if several else 1):
+                kept[name] = hit
+                count[hit.rule.id] = count.get(hit.rule.id, 0) + 1
+        return list(kept.values())
 
     def _marks(self) -> list[Evidence]:
         structure = self.structure
         said = [
-            Evidence("step", "tally", self._say(self.lines[n])[:240], "how many failed", n)
-            for n in list(structure.marks.get(Mark.TALLY, ()))[-2:]
+            Evidence("step", mark.value, self._say(self.lines[n])[:240], why, n)
+            for mark, why in ((Mark.TALLY, "how many failed"), (Mark.PLACE, "where in the file"))
+            for n in list(structure.marks.get(mark, ()))[-2:]
         ]
         if structure.job_name:
             said.append(Evidence("job", "job", self._say(structure.job_name)[:120], "the job", structure.job_name_line))
@@ -298,11 +314,12 @@ class _Reading:
         start, end = quotes.block_around(self.lines, key, self.structure.end, 4, 10)
         wanted = [(start, end, "the key line and what belongs to it")]
         wanted += [(e.line, e.line, e.why) for e in self._marks() if e.line]
-        seen: set[str] = set()
-        for hit in self.ranked:
-            if hit.rule.id not in seen and hit.score > 40:
-                seen.add(hit.rule.id)
-                wanted.append((hit.line, hit.line + 1, fill(hit.rule.title, dict(hit.captures))[:120]))
+        wanted += [
+            (h.line, h.line + 1, fill(h.rule.title, dict(h.captures))[:120])
+            for h in self._distinct()
+            if h.score > LEAST
+        ]
+        wanted += [(e.line, e.line, e.why) for e in self._context(key) if e.line]
         return quotes.excerpts(wanted, self.lines.count)
 
     def _new_excerpts(self, key: int) -> tuple[Excerpt, ...]:
@@ -319,6 +336,12 @@ class _Reading:
 
     def _say(self, text: str) -> str:
         return mask(strip_controls(text))
+
+
+def _kind(rule: Rule) -> str:
+    """What kind of failure it is, with the tool that says so where the rule belongs to one."""
+    tool = rule.id.partition(".")[0]
+    return f"{plain(rule.category)} ({tool})" if tool in TOOLS else plain(rule.category)
 
 
 def _named(group: str, value: str) -> str:

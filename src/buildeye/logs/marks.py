@@ -18,6 +18,7 @@ class Mark(StrEnum):
     POST = "post"
     TALLY = "tally"
     FAILURES = "failures"
+    PLACE = "place"
     RETRY = "retry"
     GREEN = "green"
 
@@ -58,6 +59,7 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.TALLY, r"^\d+ tests? completed, [1-9]\d* failed"),
     (Mark.TALLY, r"^Failed! +- Failed: +\d+"),
     (Mark.TALLY, r"^FAIL(?:ED)?\t"),
+    (Mark.PLACE, r"^(?:\S*/)?(?:Docker|Container)file[\w.-]*:\d+$"),
     (Mark.FAILURES, r"^=+ (?:FAILURES|ERRORS) =+$"),
     (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining)"),
     (Mark.RETRY, r"(?i)\b(?:backoff|re-?attempt)"),

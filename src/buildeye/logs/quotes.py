@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from buildeye.logs.engine import Lines
+from buildeye.logs.structure import Structure
 from buildeye.logs.words import weight
 from buildeye.model import Excerpt
 
@@ -57,6 +58,16 @@ def block_around(lines: Lines, key: int, stop: int = 0, before: int = 12, after:
     while end < min(lines.count, key + after) and _joins(lines[end + 1]):
         end += 1
     return start, stop if end < stop <= key + after else end
+
+
+def window(lines: Lines, key: int, structure: Structure, before: int = 10, after: int = 14) -> tuple[int, int]:
+    """The lines around the key line in which its failure is told, within its step, blank lines or not."""
+    section = structure.section_at(key)
+    first = section.start if section else 1
+    while structure.is_echo(first) and first < key:
+        first += 1
+    last = structure.end if structure.end >= key else lines.count
+    return max(first, key - before), min(last, key + after)
 
 
 def _joins(text: str) -> bool:
