@@ -91,15 +91,16 @@ def _counts(hit: Hit, structure: Structure) -> bool:
 
 def _first_of_a_kind(hits: Sequence[Hit], structure: Structure) -> list[Hit]:
     """Hits of one rule in the failed step or in a failure report count alike: the first of them speaks."""
-    best: dict[str, int] = {}
+    best: dict[tuple[str, bool], int] = {}
     for hit in hits:
-        best[hit.rule.id] = max(best.get(hit.rule.id, hit.score), hit.score)
-    return [
-        replace(hit, score=best[hit.rule.id])
-        if not hit.demoted and best[hit.rule.id] - hit.score <= NEAR_THE_END and _in_failure(hit.line, structure)
-        else hit
-        for hit in hits
-    ]
+        kind = (hit.rule.id, _in_failure_report(hit.line, structure))
+        best[kind] = max(best.get(kind, hit.score), hit.score)
+    return [_as_the_best(hit, best[hit.rule.id, _in_failure_report(hit.line, structure)], structure) for hit in hits]
+
+
+def _as_the_best(hit: Hit, best: int, structure: Structure) -> Hit:
+    alike = not hit.demoted and best - hit.score <= NEAR_THE_END and _in_failure(hit.line, structure)
+    return replace(hit, score=best) if alike else hit
 
 
 def _in_failure(line: int, structure: Structure) -> bool:

@@ -36,7 +36,7 @@ from buildeye.model.labels import plain
 SAMPLE = 65536
 MAX_QUOTE = 400
 MAX_OTHERS = 8
-MAX_ALIKE = 3
+MAX_ALIKE = 5
 MAX_TESTS = 50
 MAX_FILES = 20
 TOOLS = frozenset({"pytest", "git", "kubernetes"})
