@@ -6,7 +6,6 @@ import pytest
 
 from buildeye.simulator import Faults, Past
 from buildeye.simulator.server import running
-from tests.pipeline.conftest import Twice
 from tests.pipeline.places import Place
 
 SHORT = 8
@@ -84,7 +83,7 @@ def test_two_passes_at_once_do_not_share_a_warehouse(tmp_path: Path, past: Past)
     assert "Traceback" not in second.stderr
 
 
-def test_the_demo_does_the_main_job_and_names_its_reports(tmp_path: Path, twice: Twice) -> None:
+def test_the_demo_does_the_main_job_and_names_its_reports(tmp_path: Path) -> None:
     done = Place(tmp_path).run("demo", "--folder", "shown", config=False)
     assert done.returncode == 0, done.stderr
     assert "archive pushed" in done.stdout

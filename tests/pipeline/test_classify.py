@@ -1,8 +1,9 @@
 """Failures of one pass are judged together with each other and with what is known from before."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,13 @@ def test_history_counts_runs_that_are_not_in_this_pass_and_no_other_twice() -> N
     assert older.verdict.cause is Cause.INTERFERENCE
 
 
+def test_what_this_pass_knows_of_a_run_beats_what_history_has_of_it() -> None:
+    first, second = _build(1, None), _build(2, None, hours=0.1)
+    signature = _told([first])[0].verdict.signature
+    stale = Sighting(signature, 1, first.run.head_sha, BEGAN + timedelta(minutes=1), on_base=True)
+    assert [f.verdict.cause for f in _told([first, second], stale)] == [Cause.CODE, Cause.CODE]
+
+
 def test_history_is_asked_once_for_all_failures() -> None:
     asked: list[Sequence[str]] = []
 
@@ -188,6 +196,15 @@ def test_metadata_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_builds(tmp_path / "b.json", once)
     assert read_builds(tmp_path / "b.json") == once
     assert [f.verdict for f in _told(once)] == [f.verdict for f in _told(builds)]
+
+
+@pytest.mark.parametrize("written", ["2026-05-28T06:00:00", "2026-05-28T06:00:00Z", "2026-05-28T08:00:00+02:00"])
+def test_times_are_in_utc_however_they_are_written(written: str, tmp_path: Path) -> None:
+    workflow_run = {"id": 1, "name": "E2E", "created_at": written}
+    (tmp_path / "a.json").write_text(json.dumps([{"run_id": 1, "workflow_run": workflow_run}]))
+    (build,) = read_builds(tmp_path / "a.json")
+    assert build.run.created_at == BEGAN
+    assert build.run.created_at.tzinfo is UTC
 
 
 RUNS: list[Build] = [

@@ -33,6 +33,10 @@ def test_a_run_of_the_base_branch_counts_once_however_often_it_was_seen() -> Non
     assert verdict.confidence == judged(on_base()).confidence
 
 
+def test_of_two_runs_that_ended_together_the_one_with_the_lower_number_is_first() -> None:
+    assert judged(on_base(51), on_base(50)) == judged(on_base(50), on_base(51))
+
+
 @pytest.mark.parametrize(("others", "cause"), [(1, Cause.CODE), (2, Cause.INTERFERENCE), (3, Cause.INTERFERENCE)])
 def test_it_takes_two_other_pull_requests_to_take_the_blame_off(others: int, cause: Cause) -> None:
     verdict = judged(*(in_pull(n) for n in range(1, others + 1)), thresholds=Thresholds(low=0.6))
@@ -183,7 +187,7 @@ def test_a_verdict_keeps_every_reason_of_its_diagnosis_and_says_by_which_rules()
 
 SIGHTINGS = st.lists(
     st.one_of(
-        st.builds(on_base, st.integers(50, 53), st.floats(-30, 5), st.sampled_from(["b" * 40, "d" * 40])),
+        st.builds(lambda run_id, at: on_base(run_id, at, f"{run_id:040}"), st.integers(50, 53), st.floats(-30, 5)),
         st.builds(in_pull, st.integers(98, 104), st.floats(-15, 5)),
     ),
     max_size=8,

@@ -1,14 +1,23 @@
 """`build-eye explain`: why did the job of this log fail?"""
 
 import json
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
-    from buildeye.model import Diagnosis, Job
+    from buildeye.logs.diagnose import LogReading
+    from buildeye.logs.ruleset import RuleSet
+    from buildeye.logs.source import LogFile
+    from buildeye.model import Job
+
+SHOWN = 80
+"""Lines of a log that are read for the terminal; it shows those that stand around the key line."""
 
 
 def explain(
@@ -18,6 +27,9 @@ def explain(
     baseline: Path | None = typer.Option(None, help="A passing log of the same job, to compare with."),
     job: Path | None = typer.Option(None, help="The job as GitHub's REST API returns it (JSON)."),
     as_json: bool = typer.Option(False, "--json", help="One JSON object a log, one a line (docs/diagnosis.md)."),
+    context: int | None = typer.Option(
+        None, "--context-for-agent", min=50, metavar="TOKENS", help="Only what matters, in at most so many tokens."
+    ),
     knowledge: list[Path] = typer.Option(
         [], "--knowledge", exists=True, file_okay=False, help="A folder of your own rule packs (*.toml)."
     ),
@@ -30,21 +42,29 @@ def explain(
       build-eye explain --baseline green.log red.log
       gh run view --log-failed 123 | build-eye explain -
       build-eye explain --json logs_123.zip
+      build-eye explain --context-for-agent 800 job.log
     """
-    from buildeye.logs.diagnose import diagnose
+    from buildeye.cli.voice import listen
+    from buildeye.logs.diagnose import read_log
     from buildeye.logs.ruleset import load_ruleset
     from buildeye.logs.source import open_logs
     from buildeye.model import BuildEyeError
 
+    if knowledge:
+        listen()
     rules = load_ruleset(knowledge)
     facts = _read_job(job) if job else None
     known = _line_set(baseline) if baseline else None
+    answer = _answer_as(rules, as_json=as_json, tokens=context, several=len(logs) > 1)
+    show = _lines_shown(as_json=as_json, tokens=context)
     worst = 0
     for name in logs:
         try:
             for log in open_logs(name):
                 with log:
-                    _answer(diagnose(log, rules, baseline=known, job=facts), as_json=as_json)
+                    begun = perf_counter()
+                    reading = read_log(log, rules, baseline=known, job=facts, show=show)
+                    answer(log, reading, perf_counter() - begun, log.name != name)
         except BuildEyeError as e:
             typer.echo(f"build-eye: {e}", err=True)
             worst = max(worst, e.exit_code)
@@ -52,14 +72,73 @@ def explain(
         raise typer.Exit(worst)
 
 
-def _answer(diagnosis: "Diagnosis", *, as_json: bool) -> None:
-    from buildeye.cli.face import show_diagnosis
+Answer = Callable[["LogFile", "LogReading", float, bool], None]
+"""Prints what was read of a log; also told the seconds that took and whether the log is one of an archive."""
 
+
+def _lines_shown(*, as_json: bool, tokens: int | None) -> int:
+    from buildeye.logs.brief import lines_for
+
+    if tokens is not None:
+        return lines_for(tokens)
+    return 0 if as_json else SHOWN
+
+
+def _answer_as(rules: "RuleSet", *, as_json: bool, tokens: int | None, several: bool) -> Answer:
     if as_json:
-        utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-        typer.echo(json.dumps(diagnosis.to_dict(), ensure_ascii=not utf8))
-    else:
-        typer.echo(show_diagnosis(diagnosis, color=sys.stdout.isatty()))
+        return lambda _log, reading, _seconds, _packed: typer.echo(_json(reading, tokens))
+    if tokens is not None:
+        return lambda _log, reading, _seconds, packed: _say_brief(reading, tokens, named=several or packed)
+    return _Face(rules, several=several)
+
+
+def _json(reading: "LogReading", tokens: int | None) -> str:
+    from buildeye.logs.brief import brief
+
+    said = reading.diagnosis.to_dict() | ({} if tokens is None else {"context": brief(reading, tokens)})
+    utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
+    return json.dumps(said, ensure_ascii=not utf8)
+
+
+def _say_brief(reading: "LogReading", tokens: int, *, named: bool) -> None:
+    from buildeye.cli.face import name_line
+    from buildeye.cli.terminal import Look
+    from buildeye.logs.brief import brief
+
+    if named:
+        typer.echo(name_line(reading.diagnosis.log, Look()))
+    typer.echo(brief(reading, tokens), nl=False)
+
+
+class _Face:
+    """Shows one log after another, each under its name when there are several."""
+
+    def __init__(self, rules: "RuleSet", *, several: bool) -> None:
+        from buildeye.cli.terminal import look_of
+        from buildeye.logs.rules import Tier
+
+        self._look = look_of(sys.stdout, os.environ)
+        self._causes = frozenset(rule.id for rule in rules.rules if rule.tier is Tier.CAUSE)
+        self._several = several
+        self._first = True
+
+    def __call__(self, log: "LogFile", reading: "LogReading", seconds: float, packed: bool) -> None:
+        from buildeye.cli.face import Effort, name_line, show_diagnosis
+
+        if self._several or packed:
+            typer.echo(("" if self._first else "\n") + name_line(log.name, self._look), color=self._look.color)
+        self._first = False
+        effort = Effort(_lines_of(log), seconds * 1000, self._causes)
+        typer.echo(show_diagnosis(reading, self._look, effort), nl=False, color=self._look.color)
+
+
+def _lines_of(log: "LogFile") -> int:
+    """How many lines a log has; a last one without a line feed counts."""
+    whole, open_end = 0, False
+    for block in log.blocks():
+        whole += block.data.count(b"\n")
+        open_end = not block.data.endswith(b"\n")
+    return whole + open_end
 
 
 def _line_set(baseline: Path) -> set[int]:

@@ -133,13 +133,19 @@ def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit
         score += IN_FAILURE_REPORT
     if structure.is_tail(hit.line):
         score, demoted = score + IN_TAIL, "the runner was already cleaning up"
-    elif _WARNING.search(hit.text):
+    elif _WARNING.search(hit.text) and not _is_about_warnings(hit.rule.any):
         score, demoted = score + WARNING, "only a warning"
     elif _is_healed(hit, structure, last_cause):
         score, demoted = score + HEALED, "a retry followed and the log went on"
     elif _is_expected(hit, lines):
         score, demoted = score + EXPECTED, "the test that printed it passed"
     return Hit(hit.rule, hit.line, hit.text, hit.captures, score, demoted)
+
+
+@lru_cache(maxsize=4096)
+def _is_about_warnings(patterns: tuple[str, ...]) -> bool:
+    """Does the rule itself ask for a warning, as `WARNING: DATA RACE` does?"""
+    return any("warn" in pattern.lower() for pattern in patterns)
 
 
 def _in_failure_report(line: int, structure: Structure) -> bool:

@@ -24,9 +24,10 @@ from buildeye.logs.text import bare, clean, strip_ansi
 from buildeye.model import UsageError
 
 FLAGS = hyperscan.HS_FLAG_MULTILINE
-_FORM = 4
+_FORM = 6
 """Raised when the cached form changes."""
 _NOT_LINEAR = re.compile(r"\(\?(?:=|!|<=|<!|P=)|\\[1-9]")
+LATE_BYTES = 6 << 20
 FIRST_HITS = 400
 LAST_HITS = 100
 """Hits of one pattern that are kept: the first and the last so many; a line that repeats 100,000 times adds nothing."""
@@ -88,33 +89,45 @@ class Matcher:
     """Compiled patterns; a pattern's id is its position in the list it was compiled from.
 
     Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once, and `owners`
-    says for each text which patterns ask for it. The few others are in `shapes` as they are.
+    says for each text which patterns ask for it. The few others are in `shapes` as they are; those of them that may
+    wait until more is known of the log (`late_ids`) are in `late`.
     """
 
     patterns: tuple[str, ...]
     words: Any
     owners: tuple[tuple[int, ...], ...]
     shapes: Any
+    late: Any = None
+    late_ids: frozenset[int] = frozenset()
     once: frozenset[int] = frozenset()
 
     @classmethod
     def compile(
-        cls, patterns: Sequence[str], cache: Path | None = None, once: frozenset[int] = frozenset()
+        cls,
+        patterns: Sequence[str],
+        cache: Path | None = None,
+        once: frozenset[int] = frozenset(),
+        waiting: frozenset[int] = frozenset(),
     ) -> "Matcher":
         """Compile, or take from the folder `cache` what was compiled from the same patterns before.
 
-        Of the patterns in `once` only the first hit of a log is looked for.
+        Of the patterns in `once` only the first hit of a log is looked for; those in `waiting` may be left to
+        `scan_late`.
         """
         version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
-        name = hashlib.sha256("\0".join([version, *patterns]).encode()).hexdigest()[:24]
+        key = "\0".join([version, *map(str, sorted(waiting)), *patterns])
+        name = hashlib.sha256(key.encode()).hexdigest()[:24]
         if cache and (kept := _load(cache, name, tuple(patterns))):
             return replace(kept, once=once)
         texts, rest = _sort_out(patterns)
+        late, early = ([i for i in rest if (i in waiting) is wanted] for wanted in (True, False))
         made = cls(
             tuple(patterns),
             _compile([text.encode() for text in texts], range(len(texts)), literal=True),
             tuple(texts.values()),
-            _compile([hyperscan_pattern(patterns[i]) for i in rest], rest, literal=False) if rest else None,
+            _compile([hyperscan_pattern(patterns[i]) for i in early], early, literal=False),
+            _compile([hyperscan_pattern(patterns[i]) for i in late], late, literal=False),
+            frozenset(late),
             once,
         )
         if cache:
@@ -164,10 +177,10 @@ def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool)
 
 def _load(cache: Path, name: str, patterns: tuple[str, ...]) -> Matcher | None:
     try:
-        owners = json.loads((cache / f"{name}.owners.json").read_bytes())
-        words, shapes = (_loaded(cache / f"{name}.{kind}.hsdb") for kind in ("words", "shapes"))
-        return Matcher(patterns, words, tuple(map(tuple, owners)), shapes)
-    except (OSError, ValueError, TypeError, hyperscan.HyperscanError):
+        kept = json.loads((cache / f"{name}.owners.json").read_bytes())
+        words, shapes, late = (_loaded(cache / f"{name}.{kind}.hsdb") for kind in ("words", "shapes", "late"))
+        return Matcher(patterns, words, tuple(map(tuple, kept["owners"])), shapes, late, frozenset(kept["late"]))
+    except (OSError, ValueError, TypeError, KeyError, hyperscan.HyperscanError):
         return None
 
 
@@ -184,9 +197,9 @@ def _store(cache: Path, name: str, made: Matcher) -> None:
     """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
     try:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for kind, database in (("words", made.words), ("shapes", made.shapes)):
+        for kind, database in (("words", made.words), ("shapes", made.shapes), ("late", made.late)):
             _put(cache / f"{name}.{kind}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
-        _put(cache / f"{name}.owners.json", json.dumps(made.owners).encode())
+        _put(cache / f"{name}.owners.json", json.dumps({"owners": made.owners, "late": sorted(made.late_ids)}).encode())
     except OSError:
         return
 
@@ -218,6 +231,24 @@ def scan(log: Log, matcher: Matcher) -> Scan:
         result.starts.append((block.line, block.offset, block.continues))
         result.lines = _scan_block(result, strip_ansi(_readable(block)), block.line, matcher)
     return result
+
+
+def scan_late(log: Log, matcher: Matcher, wanted: frozenset[int], result: Scan) -> None:
+    """A second look at the end of the log, for those of the late patterns that are `wanted`; their hits join the others.
+
+    A failure is told at the end of a log, so the last `LATE_BYTES` are enough for patterns that are dear to look for.
+    """
+    if not wanted or matcher.late is None or not result.starts:
+        return
+    only = replace(matcher, words=None, shapes=matcher.late, once=matcher.late_ids - wanted)
+    result.hits.update((pattern, []) for pattern in only.once)
+    near_end = [start for start in result.starts if start[1] >= result.starts[-1][1] - LATE_BYTES]
+    for (line, offset, continues), following in zip(near_end, [*near_end[1:], (0, log.size, False)], strict=True):
+        data = log.read(offset, following[1])
+        if not continues:
+            _scan_block(result, strip_ansi(data), line, only)
+    for pattern in only.once:
+        del result.hits[pattern]
 
 
 def _scan_block(result: Scan, data: bytes, line: int, matcher: Matcher) -> int:

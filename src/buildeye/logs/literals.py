@@ -11,8 +11,10 @@ from typing import Any
 
 SHORTEST = 6
 """Characters that a required text needs to be worth a search."""
-MOST = 12
+MOST = 16
 """Alternatives that one pattern may ask for; with more, the search would find too much."""
+FEW = 3
+"""Characters of a class that are followed one by one."""
 
 COMMON = frozenset((
     " error", "error ", "error:", "error: ", "errors", "errors ", "failures", ", failures: ", "tests run: ",
@@ -26,6 +28,7 @@ COMMON = frozenset((
 """Texts that stand in so many lines of healthy logs that asking for them is no use."""
 
 _Texts = frozenset[str]
+_NOTHING: _Texts = frozenset({""})
 
 
 def required(pattern: str) -> _Texts | None:
@@ -35,17 +38,20 @@ def required(pattern: str) -> _Texts | None:
 
 
 def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
-    """The best of what the parts of a sequence require."""
+    """The best of what the parts of a sequence require; plain parts that follow each other make one text."""
     best: _Texts | None = None
-    run = ""
+    run = _NOTHING
     for kind, value in _flat(items):
-        char = _plain(kind, value)
-        if char is not None:
-            run += char
+        plain = _plain(kind, value)
+        if plain and len(run) * len(plain) <= MOST:
+            run = frozenset(one + more for one in run for more in plain)
             continue
-        best, run = _better(best, frozenset({run}) if run else None), ""
-        best = _better(best, _of_part(kind, value))
-    return _better(best, frozenset({run}) if run else None)
+        best, run = _better(best, run), _NOTHING
+        if plain:
+            run = plain
+        else:
+            best = _better(best, _of_part(kind, value))
+    return _better(best, run)
 
 
 def _flat(items: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
@@ -57,14 +63,37 @@ def _flat(items: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
             yield kind, value
 
 
-def _plain(kind: Any, value: Any) -> str | None:
-    """The one character that stands here whatever the case; None when it may be another."""
+def _plain(kind: Any, value: Any) -> _Texts | None:
+    """All that can stand here when that is little and plain text, whatever the case; None when it is not."""
     if kind is kinds.LITERAL:
-        return chr(value).lower() if value < 128 else None
+        return frozenset({chr(value).lower()}) if value < 128 else None
     if kind is kinds.IN and all(k is kinds.LITERAL and v < 128 for k, v in value):
-        chars = {chr(v).lower() for _, v in value}
-        return chars.pop() if len(chars) == 1 else None
+        chars = frozenset(chr(v).lower() for _, v in value)
+        return chars if len(chars) <= FEW else None
+    if kind is kinds.BRANCH:
+        return _joined([_plain_sequence(branch) for branch in value[1]])
+    if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT) and value[:2] == (0, 1):
+        return _joined([_NOTHING, _plain_sequence(value[2])])
     return None
+
+
+def _plain_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
+    run = _NOTHING
+    for kind, value in _flat(items):
+        plain = _plain(kind, value)
+        if not plain or len(run) * len(plain) > MOST:
+            return None
+        run = frozenset(one + more for one in run for more in plain)
+    return run
+
+
+def _joined(parts: Sequence[_Texts | None]) -> _Texts | None:
+    together: set[str] = set()
+    for part in parts:
+        if part is None:
+            return None
+        together |= part
+    return frozenset(together) if len(together) <= MOST else None
 
 
 def _of_part(kind: Any, value: Any) -> _Texts | None:
@@ -87,7 +116,7 @@ def _of_branches(branches: Sequence[Iterable[tuple[Any, Any]]]) -> _Texts | None
 
 
 def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
-    return max((x for x in (one, other) if x), key=_worth, default=None)
+    return max((x for x in (one, other) if x and "" not in x), key=_worth, default=None)
 
 
 def _worth(texts: _Texts) -> tuple[bool, int, int, int]:

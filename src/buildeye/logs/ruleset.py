@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from buildeye import knowledge
 from buildeye.logs import marks
 from buildeye.logs.choose import Hit, captured
-from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, scan
+from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, scan, scan_late
 from buildeye.logs.marks import Mark
 from buildeye.logs.rules import Rule, Tier, load_packs
 from buildeye.model import Cause, Cost, Determinism, Suggestion, UsageError
@@ -42,14 +42,19 @@ class RuleSet:
     @cached_property
     def matcher(self) -> Matcher:
         """The compiled database, from the cache when these rules were compiled before."""
-        once = frozenset(i for i, (kind, _, _) in enumerate(self._table) if kind in ("all", "absent"))
-        return Matcher.compile([pattern for _, pattern, _ in self._table], self.cache, once)
+        table = self._table
+        once = frozenset(i for i, (kind, _, _) in enumerate(table) if kind in ("all", "absent"))
+        waiting = frozenset(i for i, (kind, _, owner) in enumerate(table) if kind == "any" and self.rules[owner].all)
+        return Matcher.compile([pattern for _, pattern, _ in table], self.cache, once, waiting)
 
     def find(self, log: Log) -> "Findings":
         """Read a log once; what comes back are confirmed hits and marks, not candidates."""
         found = scan(log, self.matcher)
+        missing = self._missing(found)
+        late = frozenset(i for i in self.matcher.late_ids if self._table[i][2] not in missing)
+        scan_late(log, self.matcher, late, found)
         lines = Lines(log, found)
-        return Findings(lines, self._marks(found), self._hits(lines, found))
+        return Findings(lines, self._marks(found), self._hits(lines, found, missing))
 
     def _marks(self, found: Scan) -> dict[Mark, list[int]]:
         result: dict[Mark, set[int]] = {}
@@ -57,15 +62,19 @@ class RuleSet:
             result.setdefault(mark, set()).update(found.hits.get(i, ()))
         return {mark: sorted(numbers) for mark, numbers in result.items() if numbers}
 
-    def _hits(self, lines: Lines, found: Scan) -> list[Hit]:
+    def _missing(self, found: Scan) -> set[int]:
+        """Rules that cannot hold in this log: one of `all` is nowhere, or one of `absent` is somewhere."""
+        return {
+            owner
+            for i, (kind, _, owner) in enumerate(self._table)
+            if kind in ("all", "absent") and bool(found.hits.get(i)) != (kind == "all")
+        }
+
+    def _hits(self, lines: Lines, found: Scan, missing: Set[int]) -> list[Hit]:
         numbers: dict[int, set[int]] = {}
-        missing: set[int] = set()
-        for pattern_id, (kind, _, owner) in enumerate(self._table):
-            hits = found.hits.get(pattern_id, ())
-            if kind == "any" and hits:
+        for i, (kind, _, owner) in enumerate(self._table):
+            if kind == "any" and (hits := found.hits.get(i)):
                 numbers.setdefault(owner, set()).update(hits)
-            elif kind in ("all", "absent") and bool(hits) != (kind == "all"):
-                missing.add(owner)
         kept = (owner for owner in numbers if owner not in missing)
         return [hit for owner in kept for hit in captured(self.rules[owner], lines, sorted(numbers[owner]))]
 

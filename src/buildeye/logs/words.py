@@ -28,6 +28,12 @@ _WRAPPER = re.compile(
     r"|custom container implementation failed|failed to run script step|npm err!|elifecycle|finished: failure"
     r"|marked build as failure|returned non-zero exit"
 )
+_HINTS = (
+    "rror", "ail", "xcept", "atal", "panic", "traceback", "abort", "fault", "dumped", "undefined ref", "cannot", "could not",
+    "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed", "timeout",
+    "✗", "✘", "❌", "×", "e   ",
+)  # fmt: skip
+"""One of these stands in every line that has any weight; asking for them first is cheaper than the expressions."""
 CLEAR = 0.45
 """From this weight on a line names a failure; below, it only sounds a little like one."""
 REACH = 4000
@@ -46,7 +52,8 @@ class Spot:
 def weight(text: str) -> float:
     """How much a cleaned line sounds like the reason of a failure: 0 not at all, 1 and more clearly."""
     plain = bare(text)
-    if not plain.strip() or _FRAME.search(plain):
+    low = plain.lower()
+    if not any(hint in low for hint in _HINTS) or _FRAME.search(plain):
         return 0.0
     value = 1.0 if _STRONG.search(plain) else 0.5 if _WEAK.search(plain) else 0.0
     if not value:
