@@ -4,8 +4,8 @@ Order: what is known (cause, summary, key line), then the lines worth reading, b
 what to do. The same diagnosis always gives the same text.
 
 How tokens are estimated, since every model cuts text its own way: the greater of characters / 3.2 and a count of
-pieces. A piece is up to five letters, up to two digits, one sign (up to four of the same), a run of several spaces, a line
-feed; a letter outside ASCII counts as many as its UTF-8 bytes less one. Logs are full of signs and digits, so this
+pieces. A piece is up to five letters, up to two digits, one sign (up to four of the same), a run of several spaces, a
+line feed; a letter outside ASCII counts as many as its UTF-8 bytes less one. Logs are full of signs and digits, so this
 says more than common tokenizers do, rarely less.
 """
 
@@ -36,7 +36,7 @@ _CUT = " …"
 
 
 def tokens(text: str) -> int:
-    """An upper estimate of the tokens of a text; the module says how. Of two texts joined it is at most the sum."""
+    """An upper estimate of the tokens of a text; the module says how. Of whole lines joined it is at most the sum."""
     pieces = sum(map(_pieces, _PIECE.finditer(text)))
     return max(pieces, -int(-len(text) // PER_CHARACTER))
 

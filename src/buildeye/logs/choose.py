@@ -34,6 +34,9 @@ LEAST = 40
 RETRY_REACH = 8
 """Lines within which a retry mark speaks of the error before it."""
 
+NOISE_REACH = 12
+"""Lines of a traceback behind `Exception ignored in`."""
+
 _WARNING = re.compile(r"^(?:\W*(?:warning|warn|W)\b\W|.{0,60}\bWARN(?:ING)?\b[: \]])|^npm warn\b", re.IGNORECASE)
 _GROUP = r"##\[group\]"
 _NOT_TEXT = re.compile(r"\(\?P<\w+>|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[i:]|[^A-Za-z0-9 ]")
@@ -137,6 +140,8 @@ def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit
         score, demoted = score + WARNING, "only a warning"
     elif _is_healed(hit, structure, last_cause):
         score, demoted = score + HEALED, "a retry followed and the log went on"
+    elif structure.any_mark(Mark.NOISE, hit.line - NOISE_REACH, hit.line):
+        score, demoted = score + EXPECTED, "printed while the interpreter was ending; the exception is ignored"
     elif _is_expected(hit, lines):
         score, demoted = score + EXPECTED, "the test that printed it passed"
     return Hit(hit.rule, hit.line, hit.text, hit.captures, score, demoted)

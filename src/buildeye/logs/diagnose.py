@@ -114,12 +114,21 @@ class _Reading:
     known_failed: bool
 
     def diagnosis(self) -> Diagnosis:
+        if not self.known_failed and self._ended_well():
+            return _nothing_failed(self.name, "every step ran and none of them is marked as failed", self.rule_set)
         real = [h for h in self.ranked if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM) and h.score >= LEAST]
         if real:
             return self._by_rule(real[0])
         if not self.known_failed and self._looks_green():
             return _nothing_failed(self.name, "the log ends as a successful job does", self.rule_set)
         return self._without_rule()
+
+    def _ended_well(self) -> bool:
+        """Does the log go from steps to the runner's cleaning up without one mark of a failed step?"""
+        structure = self.structure
+        marks = structure.marks
+        whole = bool(structure.sections) and structure.post_start is not None
+        return whole and not marks.get(Mark.EXIT) and not marks.get(Mark.ANNOTATION)
 
     def _looks_green(self) -> bool:
         marks = self.structure.marks
@@ -201,6 +210,8 @@ class _Reading:
         found = words.spots(self.lines, self.structure, self.new or None)
         if found and found[0].weight >= words.CLEAR:
             return found[0].line
+        if noted := words.noted(self.lines, self.structure):
+            return noted
         if self.new:
             return found[0].line if found else self.new[0]
         wrapper = next((h.line for h in self.ranked if h.rule.tier is not Tier.CAUSE), None)

@@ -234,7 +234,7 @@ def scan(log: Log, matcher: Matcher) -> Scan:
 
 
 def scan_late(log: Log, matcher: Matcher, wanted: frozenset[int], result: Scan) -> None:
-    """A second look at the end of the log, for those of the late patterns that are `wanted`; their hits join the others.
+    """A second look at the end of the log, for those late patterns that are `wanted`; their hits join the others.
 
     A failure is told at the end of a log, so the last `LATE_BYTES` are enough for patterns that are dear to look for.
     """

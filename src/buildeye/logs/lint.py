@@ -8,7 +8,7 @@ import hyperscan
 
 from buildeye.logs.choose import weigh
 from buildeye.logs.engine import FLAGS, Matcher, hyperscan_pattern, hyperscan_problem, scan
-from buildeye.logs.rules import Rule, Tier
+from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile
 from buildeye.logs.structure import Structure
@@ -78,7 +78,7 @@ def _lint_one(rule: Rule, linear: _Linear) -> list[str]:
             bad.append(f"{said}: {pattern}")
     if bad:
         return bad
-    if not rule.must_match or not rule.must_not_match:
+    if not is_imported(rule) and (not rule.must_match or not rule.must_not_match):
         bad.append("needs at least one must_match and one must_not_match")
     bad += [f"does not match its own example: {x!r}" for x in rule.must_match if not matches(rule, x)]
     bad += [f"matches what it must not: {x!r}" for x in rule.must_not_match if matches(rule, x)]
@@ -99,6 +99,11 @@ def _lint_words(rule: Rule) -> list[str]:
     if not 0 < rule.confidence <= 1:
         bad.append("confidence is a probability")
     return bad
+
+
+def is_imported(rule: Rule) -> bool:
+    """Did this rule come from another tool's form, which has no examples to ask for?"""
+    return rule.id.startswith(f"{IMPORTED}.")
 
 
 def captures(rule: Rule) -> set[str]:

@@ -21,6 +21,7 @@ class Mark(StrEnum):
     PLACE = "place"
     RETRY = "retry"
     GREEN = "green"
+    NOISE = "noise"
 
 
 PATTERNS: tuple[tuple[Mark, str], ...] = (
@@ -28,6 +29,7 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.GROUP, r"^\[command\]"),
     (Mark.ENDGROUP, r"^##\[endgroup\]"),
     (Mark.ANNOTATION, r"^##\[error\]"),
+    (Mark.ANNOTATION, r"^::error(?: [^:]{0,300})?::"),
     (Mark.EXIT, r"^##\[error\](?:Process completed with exit code \d+|.{0,60}[Ee]xited with code)"),
     (Mark.EXIT, r"^(?:.{0,12}Error: )?The command exited with status [1-9]"),
     (Mark.EXIT, r"^ERROR: Job failed"),
@@ -64,6 +66,7 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining)"),
     (Mark.RETRY, r"(?i)\b(?:backoff|re-?attempt)"),
     (Mark.RETRY, r"(?i)\battempt (?:#?\d+|\d+ of \d+)\b"),
+    (Mark.NOISE, r"^Exception ignored in"),
     (Mark.GREEN, r"^Finished: SUCCESS$"),
     (Mark.GREEN, r"^Job succeeded$"),
 )  # fmt: skip

@@ -27,7 +27,7 @@ _FILE = re.compile(
 )
 _FOREIGN = re.compile(
     r"site-packages|dist-packages|node_modules|/usr/(?:lib|include|local/lib|share)/|/opt/(?:conda|hostedtoolcache)|hostedtoolcache|\.cargo/registry"
-    r"|<frozen|^/rustc/|/python\d\.\d+/|internal/|\.m2/repository|/externals/|rustlib|\.pnpm|/go/pkg/mod|/actions/|^node:"
+    r"|<frozen|^/rustc/|/python\d\.\d+/|node:internal/|^internal/(?:modules|process|main|bootstrap|streams|timers|util)/|\.m2/repository|/externals/|rustlib|\.pnpm|/go/pkg/mod|/actions/|^node:"
 )
 _WORKSPACE = re.compile(
     r"^(?:/home/runner/work/[^/]+/[^/]+/|/__w/[^/]+/[^/]+/|/github/workspace/|/builds/workspace/[^/]+/|/Users/runner/work/[^/]+/[^/]+/|[A-Z]:\\a\\[^\\]+\\[^\\]+\\|/workspace/|\./)"

@@ -57,6 +57,9 @@ class Rule:
     must_not_match: tuple[str, ...] = field(default=(), compare=False)
 
 
+IMPORTED = "imported"
+"""First part of the ids of rules that came from another tool's form: they have no examples."""
+
 _TEXT = {"id", "title", "category", "cause", "tier", "select", "determinism", "step", "explanation"}
 _LISTS = {"any", "all", "absent", "signature", "links", "must_match", "must_not_match"}
 _KEYS = _TEXT | _LISTS | {"retryable", "confidence", "weight", "advice"}
@@ -72,8 +75,12 @@ def load_pack(path: Path) -> list[Rule]:
             f"{path}: this rule pack cannot be read ({what}); see docs/rules.md for how one is written"
         ) from e
     tables = data.get("rule", [])
-    if not isinstance(tables, list) or not tables:
+    if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise UsageError(f"{path}: no [[rule]] in this pack; see docs/rules.md")
+    if all({"pattern"} <= set(table) <= {"name", "pattern"} for table in tables):
+        from buildeye.logs.pytorch_rules import load_tables
+
+        return load_tables(path, tables)
     return [_rule(path, table) for table in tables]
 
 

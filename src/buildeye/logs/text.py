@@ -16,6 +16,7 @@ _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)
 _PREFIX = re.compile(
     "(?:"
     "\ufeff|ï»¿"
+    rf"|{_STAMP} [0-9a-f]{{2}}[OE][+ ]?"
     rf"|{_STAMP}[ \t]?"
     rf"|\[(?:[a-z]{{1,12}} )?{_STAMP}\][ \t]?"
     r"|\[\d\d:\d\d:\d\d(?:\.\d+)?\][ \t]"
@@ -52,7 +53,7 @@ def clean(raw: bytes) -> str:
     return _CONTROLS.sub("", text) if _CONTROLS.search(text) else text
 
 
-_COMMAND = re.compile(r"^##\[(?:error|warning|notice|debug)\](?:Error: )?")
+_COMMAND = re.compile(r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|::(?:error|warning|notice)(?: [^:]{0,300})?::)")
 
 
 def bare(line: str) -> str:

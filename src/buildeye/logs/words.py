@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from buildeye.logs.engine import Lines
+from buildeye.logs.marks import Mark
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
 
@@ -29,8 +30,8 @@ _WRAPPER = re.compile(
     r"|marked build as failure|returned non-zero exit"
 )
 _HINTS = (
-    "rror", "ail", "xcept", "atal", "panic", "traceback", "abort", "fault", "dumped", "undefined ref", "cannot", "could not",
-    "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed", "timeout",
+    "rror", "ail", "xcept", "atal", "panic", "traceback", "abort", "fault", "dumped", "undefined ref", "cannot",
+    "could not", "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed", "timeout",
     "✗", "✘", "❌", "×", "e   ",
 )  # fmt: skip
 """One of these stands in every line that has any weight; asking for them first is cheaper than the expressions."""
@@ -78,6 +79,14 @@ def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None)
     if only is None and found:
         found = _last_cluster(found)
     return sorted(found, key=lambda s: (-s.weight, s.line))
+
+
+def noted(lines: Lines, structure: Structure) -> int | None:
+    """The first error that the runner noted and that is more than an exit code."""
+    for n in structure.marks.get(Mark.ANNOTATION, ()):
+        if not _WRAPPER.search(lines[n]) and not structure.is_echo(n):
+            return n
+    return None
 
 
 def last_said(lines: Lines, structure: Structure) -> int | None:
