@@ -53,6 +53,7 @@ def explain(
     if knowledge:
         listen()
     rules = load_ruleset(knowledge)
+    _ = rules.matcher  # compiled now, so that the first log is not blamed for it
     facts = _read_job(job) if job else None
     known = _line_set(baseline) if baseline else None
     answer = _answer_as(rules, as_json=as_json, tokens=context, several=len(logs) > 1)

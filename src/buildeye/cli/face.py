@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from buildeye.cli.terminal import Look, cells, cut, folded, wrapped
-from buildeye.logs.diagnose import MAX_TESTS, LogReading
+from buildeye.logs.diagnose import LogReading
+from buildeye.logs.reading import MAX_TESTS
 from buildeye.logs.secrets import strip_controls
 from buildeye.model import Cause, Cost, Determinism, Diagnosis, Evidence, Suggestion
 

@@ -142,7 +142,8 @@ def _texts(path: Path, i: int, table: Mapping[str, Any]) -> tuple[str, str]:
     for key in ("name", "pattern"):
         if not isinstance(table.get(key), str) or not table[key].strip():
             raise UsageError(f"{path}: rule {i + 1} ({table.get('name', 'without name')}): {key!r} must be a text")
-    return " ".join(table["name"].split()), table["pattern"]
+    name = "".join(c for c in " ".join(table["name"].split()) if c.isprintable())
+    return name or f"rule {i + 1}", table["pattern"]
 
 
 class _UnfitError(Exception):
@@ -187,6 +188,8 @@ def converted(pattern: str) -> tuple[str, bool]:
     ours = re.sub(r"\\z$", "$", re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", pattern))
     _check(ours)
     ours = _anchor_first(ours)
+    if _splits_at_top(ours) and ("^" in _outside_classes(ours) or "$" in _outside_classes(ours)):
+        raise _UnfitError("an anchor holds in one branch only; split the pattern in two")
     ours = _closed(_named(ours))
     _check(ours)
     if re.search(ours, "") is not None:
@@ -235,6 +238,15 @@ def _signs(pattern: str) -> Iterator[tuple[int, str, bool]]:
 
 def _outside_classes(pattern: str) -> str:
     return "".join(sign for _, sign, in_class in _signs(pattern) if not in_class)
+
+
+def _splits_at_top(pattern: str) -> bool:
+    depth = 0
+    for sign in _outside_classes(pattern):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == "|" and depth == 0:
+            return True
+    return False
 
 
 def _anchor_first(pattern: str) -> str:

@@ -53,7 +53,9 @@ def clean(raw: bytes) -> str:
     return _CONTROLS.sub("", text) if _CONTROLS.search(text) else text
 
 
-_COMMAND = re.compile(r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|::(?:error|warning|notice)(?: [^:]{0,300})?::)")
+_COMMAND = re.compile(
+    r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|::(?:error|warning|notice)(?: [^:]{0,300})?::)"
+)
 
 
 def bare(line: str) -> str:

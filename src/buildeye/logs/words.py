@@ -31,8 +31,8 @@ _WRAPPER = re.compile(
 )
 _HINTS = (
     "rror", "ail", "xcept", "atal", "panic", "traceback", "abort", "fault", "dumped", "undefined ref", "cannot",
-    "could not", "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed", "timeout",
-    "✗", "✘", "❌", "×", "e   ",
+    "could not", "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed",
+    "timeout", "✗", "✘", "❌", "×", "e   ",
 )  # fmt: skip
 """One of these stands in every line that has any weight; asking for them first is cheaper than the expressions."""
 CLEAR = 0.45
