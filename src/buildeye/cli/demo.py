@@ -31,6 +31,8 @@ def demo(
                 "target_repository.owner": past.owner,
                 "target_repository.repo": past.name,
                 "target_repository.branch": "main",
+                "monitored_workflows": (),
+                "target_repository.monitored_workflows": (),
                 "api.base_url": address,
                 "archive_repository.url": str(bare.absolute()),
                 "report.output_dir": folder / "reports",

@@ -154,7 +154,9 @@ def _rows(reading: LogReading, key: int) -> dict[int, str]:
         taken = 0
         for n in wanted:
             text = _plain(texts[n]).rstrip()
-            if taken == most or text.strip() in seen or not text.strip() or (end and n > end) or _is_mark(text):
+            if n == key or _is_mark(text):
+                continue
+            if taken == most or text.strip() in seen or not text.strip() or (end and n > end):
                 continue
             rows[n], taken = text, taken + 1
             seen.add(text.strip())
@@ -237,7 +239,7 @@ def _candidates(d: Diagnosis, effort: Effort) -> list[str]:
     """Other rules that could have named a cause, best first."""
     key = d.evidence[0].id if d.evidence else ""
     ids = [e.id for e in d.evidence if e.kind == "rule" and e.id != key and e.id in effort.causes]
-    return list(dict.fromkeys(ids))
+    return [_plain(name) for name in dict.fromkeys(ids)]
 
 
 def _foot(d: Diagnosis, look: Look, effort: Effort | None) -> list[str]:
@@ -269,7 +271,7 @@ def _facts(d: Diagnosis, effort: Effort) -> list[str]:
         named = ", ".join(others[:2]) + (f" and {len(others) - 2} more" if len(others) > 2 else "")
         by_rule = first.kind == "rule"
         facts = [f"other candidates: {named or 'none'}"] if by_rule or named else []
-        facts.append(f"rule {first.id}" if by_rule else "no rule")
+        facts.append(f"rule {_plain(first.id)}" if by_rule else "no rule")
     ms = effort.milliseconds
     took = f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
     return [*facts, f"{effort.lines:,} {'line' if effort.lines == 1 else 'lines'} in {took}"]

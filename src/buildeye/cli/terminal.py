@@ -94,7 +94,7 @@ def folded(text: str, width: int, most: int) -> list[str]:
 
     A line ends behind a space where one is near its end.
     """
-    lines = []
+    lines: list[str] = []
     while len(lines) < most - 1 and cells(text) > width:
         head = _head(text, width)
         space = head.rfind(" ") + 1

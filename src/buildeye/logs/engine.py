@@ -1,7 +1,8 @@
 """One pass of all patterns over raw bytes: which lines of a log are hit by which pattern.
 
 The plain text that each pattern asks for compiles into one linear-time database, cached on disk by content; it sees
-each block once, and `re` decides on the few lines that hold such text. How many rules there are hardly matters.
+each block once. The lines that hold such text are cleaned, and a second database says which patterns they match. Both
+are linear in the text, and how many rules there are hardly matters; `re` only takes captures from lines that matched.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import os
 import re
 import tempfile
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -20,13 +21,12 @@ from typing import Any, Protocol
 import hyperscan
 
 from buildeye.logs.literals import required
-from buildeye.logs.text import bare, clean, strip_ansi
+from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 from buildeye.model import UsageError
 
 FLAGS = hyperscan.HS_FLAG_MULTILINE
-_FORM = 6
+_FORM = 7
 """Raised when the cached form changes."""
-_NOT_LINEAR = re.compile(r"\(\?(?:=|!|<=|<!|P=)|\\[1-9]")
 LATE_BYTES = 6 << 20
 FIRST_HITS = 400
 LAST_HITS = 100
@@ -88,16 +88,15 @@ def compiled(pattern: str) -> re.Pattern[str]:
 class Matcher:
     """Compiled patterns; a pattern's id is its position in the list it was compiled from.
 
-    Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once, and `owners`
-    says for each text which patterns ask for it. The few others are in `shapes` as they are; those of them that may
-    wait until more is known of the log (`late_ids`) are in `late`.
+    Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once. The few
+    others are in `shapes`, as raw lines have them; those of them that may wait until more is known of the log
+    (`late_ids`) are in `late`. Lines found by these are cleaned, and `exact` says in linear time which patterns they match.
     """
 
-    patterns: tuple[str, ...]
     words: Any
-    owners: tuple[tuple[int, ...], ...]
     shapes: Any
-    late: Any = None
+    late: Any
+    exact: Any
     late_ids: frozenset[int] = frozenset()
     once: frozenset[int] = frozenset()
 
@@ -111,22 +110,21 @@ class Matcher:
     ) -> "Matcher":
         """Compile, or take from the folder `cache` what was compiled from the same patterns before.
 
-        Of the patterns in `once` only the first hit of a log is looked for; those in `waiting` may be left to
-        `scan_late`.
+        Of the patterns in `once` only the first hit of a log is kept; those in `waiting` may be left to `scan_late`.
         """
         version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
         key = "\0".join([version, *map(str, sorted(waiting)), *patterns])
         name = hashlib.sha256(key.encode()).hexdigest()[:24]
-        if cache and (kept := _load(cache, name, tuple(patterns))):
+        if cache and (kept := _load(cache, name)):
             return replace(kept, once=once)
         texts, rest = _sort_out(patterns)
         late, early = ([i for i in rest if (i in waiting) is wanted] for wanted in (True, False))
+        every = range(len(patterns))
         made = cls(
-            tuple(patterns),
             _compile([text.encode() for text in texts], range(len(texts)), literal=True),
-            tuple(texts.values()),
-            _compile([hyperscan_pattern(patterns[i]) for i in early], early, literal=False),
-            _compile([hyperscan_pattern(patterns[i]) for i in late], late, literal=False),
+            _compile([hyperscan_pattern(patterns[i]) for i in early], early),
+            _compile([hyperscan_pattern(patterns[i]) for i in late], late),
+            _compile([pattern.encode() for pattern in patterns], every),
             frozenset(late),
             once,
         )
@@ -135,24 +133,20 @@ class Matcher:
         return made
 
 
-def _sort_out(patterns: Sequence[str]) -> tuple[dict[str, tuple[int, ...]], list[int]]:
-    """The texts to look for with the patterns that ask for each, and the patterns for which there is no such text."""
-    texts: dict[str, list[int]] = {}
+_PARTS = ("words", "shapes", "late", "exact")
+
+
+def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
+    """The texts to look for, and the patterns for which there is no such text."""
+    texts: set[str] = set()
     rest: list[int] = []
     for i, pattern in enumerate(patterns):
-        if problem := hyperscan_problem(pattern) if _is_doubtful(pattern) else None:
-            raise UsageError(f"rule pattern {pattern!r}: {problem}; check the pack with `build-eye rules lint`")
-        wanted = required(pattern)
+        wanted = required(pattern) if _is_regular(pattern) else None
+        texts |= wanted or set()
         if wanted is None:
             rest.append(i)
-        for text in wanted or ():
-            texts.setdefault(text, []).append(i)
-    return {text: tuple(owners) for text, owners in texts.items()}, rest
-
-
-def _is_doubtful(pattern: str) -> bool:
-    """Has the pattern something that is not matched in linear time, or no meaning?"""
-    return _NOT_LINEAR.search(pattern) is not None or not _is_regular(pattern)
+    shortest = (text for text in texts if not any(other in text for other in texts if other != text))
+    return sorted(shortest), rest
 
 
 def _is_regular(pattern: str) -> bool:
@@ -163,24 +157,31 @@ def _is_regular(pattern: str) -> bool:
     return True
 
 
-def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool) -> Any:
-    flags = hyperscan.HS_FLAG_CASELESS if literal else FLAGS
+def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False) -> Any:
+    if not expressions:
+        return None
+    flags = [hyperscan.HS_FLAG_CASELESS if literal else FLAGS] * len(expressions)
     database = hyperscan.Database()
     try:
-        if expressions:
-            each = [flags] * len(expressions)
-            database.compile(expressions=expressions, ids=list(ids), flags=each, literal=literal)
+        database.compile(expressions=expressions, ids=list(ids), flags=flags, literal=literal)
     except hyperscan.HyperscanError as e:
-        raise UsageError(f"the failure rules do not compile ({e}); check the packs with `build-eye rules lint`") from e
-    return database if expressions else None
+        raise UsageError(_refused(expressions, e)) from e
+    return database
 
 
-def _load(cache: Path, name: str, patterns: tuple[str, ...]) -> Matcher | None:
+def _refused(expressions: Sequence[bytes], error: Exception) -> str:
+    for expression in expressions:
+        if said := hyperscan_problem(expression.decode()):
+            return f"rule pattern {expression.decode()!r}: {said}; check the pack with `build-eye rules lint`"
+    return f"the failure rules do not compile together ({error}); check the packs with `build-eye rules lint`"
+
+
+def _load(cache: Path, name: str) -> Matcher | None:
     try:
-        kept = json.loads((cache / f"{name}.owners.json").read_bytes())
-        words, shapes, late = (_loaded(cache / f"{name}.{kind}.hsdb") for kind in ("words", "shapes", "late"))
-        return Matcher(patterns, words, tuple(map(tuple, kept["owners"])), shapes, late, frozenset(kept["late"]))
-    except (OSError, ValueError, TypeError, KeyError, hyperscan.HyperscanError):
+        late = json.loads((cache / f"{name}.late.json").read_bytes())
+        parts = {part: _loaded(cache / f"{name}.{part}.hsdb") for part in _PARTS}
+        return Matcher(**parts, late_ids=frozenset(late))
+    except (OSError, ValueError, TypeError, hyperscan.HyperscanError):
         return None
 
 
@@ -197,9 +198,10 @@ def _store(cache: Path, name: str, made: Matcher) -> None:
     """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
     try:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for kind, database in (("words", made.words), ("shapes", made.shapes), ("late", made.late)):
-            _put(cache / f"{name}.{kind}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
-        _put(cache / f"{name}.owners.json", json.dumps({"owners": made.owners, "late": sorted(made.late_ids)}).encode())
+        for part in _PARTS:
+            database = getattr(made, part)
+            _put(cache / f"{name}.{part}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
+        _put(cache / f"{name}.late.json", json.dumps(sorted(made.late_ids)).encode())
     except OSError:
         return
 
@@ -227,9 +229,11 @@ class Scan:
 def scan(log: Log, matcher: Matcher) -> Scan:
     """Read a log once, block by block; memory is bounded by the block, not by the log."""
     result = Scan()
+    skip = matcher.late_ids
     for block in log.blocks():
         result.starts.append((block.line, block.offset, block.continues))
-        result.lines = _scan_block(result, strip_ansi(_readable(block)), block.line, matcher)
+        data = strip_ansi(_readable(block))
+        result.lines = _scan_block(result, data, block.line, matcher, (matcher.words, matcher.shapes), skip)
     return result
 
 
@@ -240,71 +244,79 @@ def scan_late(log: Log, matcher: Matcher, wanted: frozenset[int], result: Scan) 
     """
     if not wanted or matcher.late is None or not result.starts:
         return
-    only = replace(matcher, words=None, shapes=matcher.late, once=matcher.late_ids - wanted)
-    result.hits.update((pattern, []) for pattern in only.once)
+    found = Scan()
     near_end = [start for start in result.starts if start[1] >= result.starts[-1][1] - LATE_BYTES]
     for (line, offset, continues), following in zip(near_end, [*near_end[1:], (0, log.size, False)], strict=True):
-        data = log.read(offset, following[1])
         if not continues:
-            _scan_block(result, strip_ansi(data), line, only)
-    for pattern in only.once:
-        del result.hits[pattern]
+            data = strip_ansi(log.read(offset, following[1]))
+            _scan_block(found, data, line, matcher, (matcher.late,), frozenset())
+    result.hits.update((pattern, lines) for pattern, lines in found.hits.items() if pattern in wanted)
 
 
-def _scan_block(result: Scan, data: bytes, line: int, matcher: Matcher) -> int:
+def _scan_block(
+    result: Scan, data: bytes, line: int, matcher: Matcher, finders: Sequence[Any], skip: frozenset[int]
+) -> int:
     """Find the hits of a block and number its lines, going forward once; returns the number of its last line."""
-    counted = end = 0
-    for start, end, asked in _candidates(data, matcher):
-        asked -= result.hits.keys() & matcher.once
-        matched = _confirmed(data[start:end], asked, matcher.patterns) if asked else ()
-        if matched:
-            line += data.count(b"\n", counted, start)
-            counted = start
-            for pattern in matched:
+    counted = 0
+    for start, patterns in _matched(data, _candidates(data, finders), matcher.exact):
+        line += data.count(b"\n", counted, start)
+        counted = start
+        for pattern in patterns:
+            if pattern not in skip and not (pattern in matcher.once and pattern in result.hits):
                 _keep(result, pattern, line)
     line += data.count(b"\n", counted)
     return line - 1 if data.endswith(b"\n") else line
 
 
-def _candidates(data: bytes, matcher: Matcher) -> Iterator[tuple[int, int, set[int]]]:
-    """Lines that may match, in order, with the patterns that they may match: (start, end, pattern ids)."""
-    found: list[tuple[int, int]] = []
-    if matcher.words is not None:
-        matcher.words.scan(data, match_event_handler=_collector(found))
-    shapes: list[tuple[int, int]] = []
-    if matcher.shapes is not None:
-        matcher.shapes.scan(data, match_event_handler=_collector(shapes))
-    owners = matcher.owners
-    found += [(end, ~pattern) for end, pattern in shapes]
-    found.sort()
-    asked: set[int] = set()
-    start, stop = 0, -1
-    for end, text in found:
+def _candidates(data: bytes, finders: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Lines that may match some pattern, in order: (start, end) in the block."""
+    ends: list[int] = []
+    for finder in finders:
+        if finder is not None:
+            finder.scan(data, match_event_handler=_ends_into(ends))
+    ends.sort()
+    stop = -1
+    for end in ends:
         if end > stop:
-            if asked:
-                yield start, stop, asked
-            asked = set()
             inside = max(end - 1, 0)
             start = data.rfind(b"\n", 0, inside) + 1
             stop = data.find(b"\n", inside)
             stop = len(data) if stop < 0 else stop
-        if text < 0:
-            asked.add(~text)
-        else:
-            asked.update(owners[text])
-    if asked:
-        yield start, stop, asked
+            yield start, stop
 
 
-def _confirmed(raw: bytes, asked: set[int], patterns: Sequence[str]) -> Sequence[int]:
-    text = clean(raw)
-    plain = bare(text)
-    found = []
-    for pattern in asked:
-        search = compiled(patterns[pattern]).search
-        if search(text) or (plain is not text and search(plain)):
-            found.append(pattern)
-    return found
+def _ends_into(ends: list[int]) -> Any:
+    add = ends.append
+
+    def on_match(_pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        add(end)
+
+    return on_match
+
+
+def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Any) -> Iterator[tuple[int, set[int]]]:
+    """The lines among `spans` that match, by their start, with the patterns they match."""
+    starts: list[int] = []
+    ends: list[int] = []
+    texts: list[bytes] = []
+    size = 0
+    for start, end in spans:
+        text = clean(data[start : min(end, start + MAX_LINE * 4)])
+        for said in {text, bare(text)}:
+            raw = said.encode("utf-8", "replace").replace(b"\n", b" ")
+            texts.append(raw)
+            starts.append(start)
+            size += len(raw) + 1
+            ends.append(size)
+    found: dict[int, set[int]] = {}
+
+    def on_match(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
+        found.setdefault(starts[bisect_left(ends, end)], set()).add(pattern)
+
+    if texts and exact is not None:
+        texts.append(b"")
+        exact.scan(b"\n".join(texts), match_event_handler=on_match)
+    yield from sorted(found.items())
 
 
 def _readable(block: Block) -> bytes:
@@ -315,18 +327,10 @@ def _readable(block: Block) -> bytes:
     return b"" if end < 0 else block.data[end:]
 
 
-def _collector(found: list[tuple[int, int]]) -> Any:
-    add = found.append
-
-    def on_match(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
-        add((end, pattern))
-
-    return on_match
-
-
 def _keep(result: Scan, pattern: int, line: int) -> None:
     lines = result.hits.setdefault(pattern, [])
-    lines.append(line)
+    if not lines or lines[-1] != line:
+        lines.append(line)
     if len(lines) > FIRST_HITS + 2 * LAST_HITS:
         del lines[FIRST_HITS : FIRST_HITS + LAST_HITS]
 

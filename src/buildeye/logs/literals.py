@@ -17,6 +17,8 @@ FEW = 3
 """Characters of a class that are followed one by one."""
 
 COMMON = frozenset((
+    "http://", "https://", "checking ", "building ", ": note: ", "note: ", ": warning: ", "without ", "cannot ",
+    "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ", "installing ", "using ",
     " error", "error ", "error:", "error: ", "errors", "errors ", "failures", ", failures: ", "tests run: ",
     "exception", " version", "version ", "compile", "argument", " with ", "warning", "warning: ", " warning",
     " warnings", "success", "timeout", "docker", "module ", "expected", "expected ", "option", "unknown",

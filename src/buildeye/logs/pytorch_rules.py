@@ -140,7 +140,7 @@ def import_rules(path: Path, tables: Sequence[Mapping[str, Any]]) -> Imported:
 
 def _texts(path: Path, i: int, table: Mapping[str, Any]) -> tuple[str, str]:
     for key in ("name", "pattern"):
-        if not isinstance(table.get(key), str) or not table[key].strip():
+        if not isinstance(table.get(key), str):
             raise UsageError(f"{path}: rule {i + 1} ({table.get('name', 'without name')}): {key!r} must be a text")
     name = "".join(c for c in " ".join(table["name"].split()) if c.isprintable())
     return name or f"rule {i + 1}", table["pattern"]
