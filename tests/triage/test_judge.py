@@ -1,5 +1,6 @@
 """What is judged of one failed job, from what its log says and where else the same was seen."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -25,6 +26,12 @@ def test_a_failure_that_the_base_branch_had_before_is_interference() -> None:
     (reason,) = [r for r in verdict.reasons if r.id == "base-branch"]
     assert "1 run, first in run 50" in reason.why
     assert reason.quote == "b" * 12
+
+
+@pytest.mark.parametrize(("mended", "cause"), [(-1.0, Cause.CODE), (1.0, Cause.INTERFERENCE)])
+def test_a_base_branch_that_was_mended_before_the_run_began_excuses_nobody(mended: float, cause: Cause) -> None:
+    seen = replace(on_base(), passed_at=BEGAN + timedelta(hours=mended))
+    assert judged(seen).cause is cause
 
 
 def test_a_run_of_the_base_branch_counts_once_however_often_it_was_seen() -> None:

@@ -42,7 +42,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         },
         [
             {"signature": SIGNATURE, "job_id": 1000, "on_base": False, "pull_requests": [7], "actor": "octocat"},
-            {"job_id": 1001, "on_base": True, "pull_requests": []},
+            {"job_id": 1001, "on_base": True, "pull_requests": [], "passed_at": at(24)},
         ],
     ),
     "last_green_baseline": (
@@ -75,7 +75,7 @@ def seed(warehouse: Warehouse) -> None:
             a_job(1001, run=101, branch="main", completed=21),
             a_job(1002, run=101, branch="main", conclusion="cancelled", name="lint"),
             a_job(1003, run=999, conclusion="timed_out", completed=90, name="build"),
-            a_job(1004, run=101, branch="main", conclusion="success"),
+            a_job(1004, run=101, branch="main", conclusion="success", completed=24),
             a_job(999, run=101, branch="main", completed=10),
             a_job(2000, run=200, repository=elsewhere),
         ]

@@ -1,6 +1,6 @@
 """Judge every failed job of the runs that were collected; runs that did not fail yield nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -54,7 +54,8 @@ def classify(
         if is_failure(build.run) and not failed_jobs:
             reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
         progress(1)
-    seen = [s for r in reads if (s := _sighting(r, base_branch)) is not None]
+    green = _green_on_base(builds, base_branch)
+    seen = [s for r in reads if (s := _sighting(r, base_branch, green)) is not None]
     if history is not None:
         here = {r.build.run.id for r in reads}
         asked = sorted({r.diagnosis.signature for r in reads if r.diagnosis.signature})
@@ -125,7 +126,18 @@ def _open(failed: FailedJob) -> LogFile:
     raise _NoLog(failed.log_state)
 
 
-def _sighting(read: Read, base_branch: str) -> Sighting | None:
+def _green_on_base(builds: Sequence[Build], base_branch: str) -> Mapping[str, Sequence[datetime]]:
+    """When each job passed on the base branch, by its name, in order of time."""
+    passed: dict[str, list[datetime]] = {}
+    for build in builds:
+        if build.pull_request is None and _is_base(build.run, base_branch):
+            for job in build.jobs:
+                if job.conclusion == "success" and job.completed_at:
+                    passed.setdefault(job.name, []).append(job.completed_at)
+    return {name: sorted(times) for name, times in passed.items()}
+
+
+def _sighting(read: Read, base_branch: str, green: Mapping[str, Sequence[datetime]]) -> Sighting | None:
     build = read.build
     at = read.job.completed_at or build.run.run_started_at or build.run.created_at
     if at is None or not read.diagnosis.signature:
@@ -134,6 +146,7 @@ def _sighting(read: Read, base_branch: str) -> Sighting | None:
     return Sighting(
         read.diagnosis.signature, build.run.id, build.run.head_sha, at, pr.number if pr else None,
         pr.author if pr else "", on_base=pr is None and _is_base(build.run, base_branch),
+        passed_at=next((t for t in green.get(read.job.name, ()) if t > at), None),
     )  # fmt: skip
 
 

@@ -130,6 +130,7 @@ def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str
         Sighting(
             row["signature"], row["run_id"], row["head_sha"], row["completed_at"],
             next(iter(row["pull_requests"]), None), row["actor"], on_base=bool(row["on_base"]),
+            passed_at=row["passed_at"] if row["passed_at"].year > 1970 else None,
         )
         for row in rows
     ]  # fmt: skip

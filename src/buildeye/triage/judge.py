@@ -55,7 +55,7 @@ WINDOW = Window()
 class Sighting:
     """The same signature somewhere else: on the base branch (`pull_request` None) or in another pull request.
 
-    `at` is when that job ended.
+    `at` is when that job ended; `passed_at` when the same job next passed on the base branch, None when it has not.
     """
 
     signature: str
@@ -65,6 +65,7 @@ class Sighting:
     pull_request: int | None = None
     author: str = ""
     on_base: bool = False
+    passed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +174,12 @@ def _interference(case: Case, window: Window) -> tuple[float, list[Evidence]]:
 
 
 def _on_base(case: Case, same: Sequence[Sighting], began: datetime, window: Window) -> list[Sighting]:
-    """Failures of the base branch that this change did not bring: once merged, only those before its own merge."""
-    base = [s for s in same if s.on_base and s.at <= began + window.after]
+    """Failures of the base branch that this change did not bring and that nobody had mended when its run began.
+
+    Once the change is merged, only failures before its own merge count.
+    """
+    broken = (s for s in same if s.on_base and (s.passed_at is None or s.passed_at > began))
+    base = [s for s in broken if s.at <= began + window.after]
     if case.pull_request is None:
         return [s for s in base if s.at < began and s.head_sha != case.run.head_sha]
     merged = [s.at for s in base if s.head_sha == case.pull_request.merge_commit_sha]

@@ -10,6 +10,7 @@
 -- pull_requests          numbers GitHub names for the run
 -- on_base                the run built the base branch itself; false for a fork's branch that has the same name
 -- completed_at           UTC
+-- passed_at              when a job of the same name next passed on the base branch, UTC; 1970 when it has not
 -- html_url               the job's page
 WITH seen AS
 (
@@ -46,6 +47,7 @@ SELECT
     run.pull_requests AS pull_requests,
     head_branch = {base_branch:String} AND event NOT IN ('', 'pull_request', 'pull_request_target') AS on_base,
     job.completed_at AS completed_at,
+    pass.completed_at AS passed_at,
     job.html_url AS html_url
 FROM job
 INNER JOIN seen ON seen.job_id = job.job_id
@@ -55,4 +57,21 @@ LEFT JOIN
     FROM default.workflow_run_latest
     WHERE repository_full_name = {repository:String} AND id IN (SELECT run_id FROM job)
 ) AS run ON run.id = job.run_id
+ASOF LEFT JOIN
+(
+    SELECT name, completed_at
+    FROM default.workflow_job_latest
+    WHERE repository_full_name = {repository:String}
+        AND head_branch = {base_branch:String}
+        AND conclusion = 'success'
+        AND name IN (SELECT name FROM job)
+        AND completed_at BETWEEN {since:DateTime64(6, 'UTC')} AND {until:DateTime64(6, 'UTC')}
+        AND run_id IN
+        (
+            SELECT id
+            FROM default.workflow_run_latest
+            WHERE repository_full_name = {repository:String}
+                AND event NOT IN ('', 'pull_request', 'pull_request_target')
+        )
+) AS pass ON pass.name = job.name AND pass.completed_at > job.completed_at
 ORDER BY completed_at, job_id, signature
