@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks import environment, processes, quality, throughput
+from benchmarks import environment, processes, quality, throughput  # noqa: E402 - found by the path set above
 
 CORPUS = HERE.parents[1] / "shared" / "corpus"
 

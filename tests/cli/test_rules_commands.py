@@ -140,6 +140,13 @@ def test_a_pack_is_tried_before_it_is_used(acme: Path) -> None:
     assert chosen["captures"] == {"team": "payments"}
 
 
+def test_a_pack_in_place_of_one_of_ours_takes_the_rules_it_names(acme: Path) -> None:
+    acme.write_text(PACK.replace("acme.quota", "generic.error"))
+    Path("job.log").write_text("acme: quota of team payments is used up\nerror: other\n")
+    hits = tried("--pack", str(acme), "job.log")["hits"]
+    assert [hit["line"] for hit in hits if hit["rule"] == "generic.error"] == [1]
+
+
 def test_a_ruleset_is_tried_as_it_is(ruleset: Path) -> None:
     Path("job.log").write_text("gear lost\nwidget-lint: a\nwidget-lint: b\ngear lost\n")
     hits = tried("--pack", str(ruleset), "job.log")["hits"]

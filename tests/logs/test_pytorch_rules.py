@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildeye.logs.diagnose import diagnose
+from buildeye.logs.joined import joined
 from buildeye.logs.lint import lint
 from buildeye.logs.pytorch_rules import as_toml, converted, import_rules, read_tables
 from buildeye.logs.rules import Tier, load_pack
@@ -57,7 +58,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> Explain:
     """Diagnoses a text with the sample before the rules that come with Build-Eye."""
     folder = tmp_path_factory.mktemp("rules")
     (folder / "ruleset.toml").write_text(SAMPLE)
-    rules = load_ruleset([folder])
+    rules = joined(load_pack(folder / "ruleset.toml"), load_ruleset())
     return lambda text: diagnose(LogFile.of("a.log", text.encode()), rules)
 
 

@@ -44,16 +44,11 @@ def explain(
       build-eye explain --json logs_123.zip
       build-eye explain --context-for-agent 800 job.log
     """
-    from buildeye.cli.voice import listen
     from buildeye.logs.diagnose import read_log
-    from buildeye.logs.ruleset import load_ruleset
     from buildeye.logs.source import open_logs
     from buildeye.model import BuildEyeError
 
-    if knowledge:
-        listen()
-    rules = load_ruleset(knowledge)
-    _ = rules.matcher  # compiled now, so that the first log is not blamed for it
+    rules = _rules(knowledge)
     facts = _read_job(job) if job else None
     known = _line_set(baseline) if baseline else None
     answer = _answer_as(rules, as_json=as_json, tokens=context, several=len(logs) > 1)
@@ -71,6 +66,17 @@ def explain(
             worst = max(worst, e.exit_code)
     if worst:
         raise typer.Exit(worst)
+
+
+def _rules(knowledge: list[Path]) -> "RuleSet":
+    from buildeye.cli.voice import listen
+    from buildeye.logs.ruleset import load_ruleset
+
+    if knowledge:
+        listen()
+    rules = load_ruleset(knowledge)
+    _ = rules.matcher  # compiled now, so that the first log is not blamed for it
+    return rules
 
 
 Answer = Callable[["LogFile", "LogReading", float, bool], None]

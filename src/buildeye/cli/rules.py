@@ -50,18 +50,17 @@ def lint(
     """
     from buildeye import knowledge
     from buildeye.cli.voice import listen
-    from buildeye.logs.engine import cache_folder
+    from buildeye.logs.joined import joined
     from buildeye.logs.lint import is_imported, shadowed
     from buildeye.logs.lint import lint as check
     from buildeye.logs.rules import load_packs
-    from buildeye.logs.ruleset import RuleSet
+    from buildeye.logs.ruleset import load_ruleset
 
     listen()
     rules = load_packs(packs or knowledge.pack_files())
     problems = check(rules)
     if not problems:
-        ours = load_packs(knowledge.pack_files()) if packs else []
-        problems = shadowed(RuleSet((*rules, *ours), "lint", cache_folder()), rules)
+        problems = shadowed(joined(rules, load_ruleset()) if packs else load_ruleset(), rules)
     for problem in problems:
         typer.echo(problem)
     imported = sum(map(is_imported, rules))
@@ -136,15 +135,13 @@ def test_rules(
     """
     from buildeye import knowledge
     from buildeye.cli.voice import listen
-    from buildeye.logs.engine import cache_folder
+    from buildeye.logs.joined import joined
     from buildeye.logs.rules import load_packs
-    from buildeye.logs.ruleset import RuleSet
+    from buildeye.logs.ruleset import load_ruleset
 
     listen()
     rules = load_packs(packs or knowledge.pack_files())
-    own = {rule.id for rule in rules}
-    others = [rule for rule in load_packs(knowledge.pack_files()) if rule.id not in own]
-    force = RuleSet((*rules, *others), "test", cache_folder())
+    force = joined(rules, load_ruleset()) if packs else load_ruleset()
     tried = [one for rule in rules for one in _tried(rule, force)]
     bad = [one for one in tried if one.problem]
     shown = bad if failed else tried
@@ -229,15 +226,15 @@ def try_rules(
       build-eye rules try -o json job.log
     """
     from buildeye.cli.voice import listen
-    from buildeye.logs.engine import cache_folder
+    from buildeye.logs.joined import joined
     from buildeye.logs.rules import load_packs
-    from buildeye.logs.ruleset import RuleSet, load_ruleset
+    from buildeye.logs.ruleset import load_ruleset
     from buildeye.logs.source import open_logs
 
     listen()
     rules = load_ruleset(knowledge)
     if packs:
-        rules = RuleSet((*load_packs(packs), *rules.rules), "try", cache_folder())
+        rules = joined(load_packs(packs), rules)
     for one in open_logs(log):
         with one:
             found = _found(one, rules)

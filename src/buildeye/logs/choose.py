@@ -72,8 +72,7 @@ def captured(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
 
 def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
     """Give every hit its score, best first; equal scores in the order of the log."""
-    last_cause = max((h.line for h in hits if h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)), default=0)
-    scored = [_score(h, structure, lines, last_cause) for h in hits if _counts(h, structure)]
+    scored = [_score(h, structure, lines, hits) for h in hits if _counts(h, structure)]
     scored = _first_of_a_kind(scored, structure)
     return sorted(
         scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line, -specificity(h.rule.any))
@@ -120,7 +119,7 @@ def _fits(hit: Hit, structure: Structure) -> bool:
     return any(wanted.search(name) for name in (section.name if section else "", structure.job_name) if name)
 
 
-def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit:
+def _score(hit: Hit, structure: Structure, lines: Lines, hits: Sequence[Hit]) -> Hit:
     score = TIER_SCORE[hit.rule.tier] + hit.rule.weight
     demoted = ""
     failed = structure.failed
@@ -138,9 +137,9 @@ def _score(hit: Hit, structure: Structure, lines: Lines, last_cause: int) -> Hit
         score, demoted = score + IN_TAIL, "the runner was already cleaning up"
     elif _WARNING.search(hit.text) and not _is_about_warnings(hit.rule.any):
         score, demoted = score + WARNING, "only a warning"
-    elif _is_healed(hit, structure, last_cause):
+    elif _is_healed(hit, structure, hits):
         score, demoted = score + HEALED, "a retry followed and the log went on"
-    elif structure.any_mark(Mark.NOISE, hit.line - NOISE_REACH, hit.line):
+    elif structure.next_mark(Mark.NOISE, hit.line - NOISE_REACH, hit.line) is not None:
         score, demoted = score + EXPECTED, "printed while the interpreter was ending; the exception is ignored"
     elif _is_expected(hit, lines):
         score, demoted = score + EXPECTED, "the test that printed it passed"
@@ -158,12 +157,15 @@ def _in_failure_report(line: int, structure: Structure) -> bool:
     return any(r < line for r in reports)
 
 
-def _is_healed(hit: Hit, structure: Structure, last_cause: int) -> bool:
-    """A retryable failure, then a retry, then something else that went wrong later: the retry had worked."""
+def _is_healed(hit: Hit, structure: Structure, hits: Sequence[Hit]) -> bool:
+    """A failure from outside, then a retry, then no more of it but something else that went wrong: the retry worked."""
     outside = hit.rule.retryable or hit.rule.cause is Cause.INFRASTRUCTURE
-    if not outside or not structure.any_mark(Mark.RETRY, hit.line, hit.line + RETRY_REACH):
+    retry = structure.next_mark(Mark.RETRY, hit.line, hit.line + RETRY_REACH)
+    if not outside or retry is None:
         return False
-    return last_cause > hit.line + RETRY_REACH
+    behind = [h for h in hits if h.line > max(retry, hit.line) and h.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)]
+    again = any(h.rule.id == hit.rule.id for h in behind)
+    return not again and any(h.rule.cause is not Cause.INFRASTRUCTURE for h in behind)
 
 
 def _is_expected(hit: Hit, lines: Lines) -> bool:

@@ -11,7 +11,7 @@ import os
 import re
 import tempfile
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -25,7 +25,7 @@ from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 from buildeye.model import UsageError
 
 FLAGS = hyperscan.HS_FLAG_MULTILINE
-_FORM = 7
+_FORM = 8
 """Raised when the cached form changes."""
 LATE_BYTES = 6 << 20
 FIRST_HITS = 400
@@ -90,7 +90,8 @@ class Matcher:
 
     Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once. The few
     others are in `shapes`, as raw lines have them; those of them that may wait until more is known of the log
-    (`late_ids`) are in `late`. Lines found by these are cleaned, and `exact` says in linear time which patterns they match.
+    (`late_ids`) are in `late`. Lines found by these are cleaned, and `exact` says in linear time which patterns they
+    match.
     """
 
     words: Any
@@ -124,7 +125,7 @@ class Matcher:
             _compile([text.encode() for text in texts], range(len(texts)), literal=True),
             _compile([hyperscan_pattern(patterns[i]) for i in early], early),
             _compile([hyperscan_pattern(patterns[i]) for i in late], late),
-            _compile([pattern.encode() for pattern in patterns], every),
+            _compile([pattern.encode() for pattern in patterns], every, flag=0),
             frozenset(late),
             once,
         )
@@ -157,10 +158,10 @@ def _is_regular(pattern: str) -> bool:
     return True
 
 
-def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False) -> Any:
+def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False, flag: int = FLAGS) -> Any:
     if not expressions:
         return None
-    flags = [hyperscan.HS_FLAG_CASELESS if literal else FLAGS] * len(expressions)
+    flags = [hyperscan.HS_FLAG_CASELESS if literal else flag] * len(expressions)
     database = hyperscan.Database()
     try:
         database.compile(expressions=expressions, ids=list(ids), flags=flags, literal=literal)
@@ -295,28 +296,30 @@ def _ends_into(ends: list[int]) -> Any:
 
 
 def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Any) -> Iterator[tuple[int, set[int]]]:
-    """The lines among `spans` that match, by their start, with the patterns they match."""
-    starts: list[int] = []
-    ends: list[int] = []
-    texts: list[bytes] = []
-    size = 0
+    """The lines among `spans` that match, by their start, with the patterns they match.
+
+    Each line is a scan of its own: in one buffer with others, a large database of anchored patterns loses matches.
+    """
+    if exact is None:
+        return
     for start, end in spans:
+        found: set[int] = set()
+        on_match = _ids_into(found)
         text = clean(data[start : min(end, start + MAX_LINE * 4)])
-        for said in {text, bare(text)}:
-            raw = said.encode("utf-8", "replace").replace(b"\n", b" ")
-            texts.append(raw)
-            starts.append(start)
-            size += len(raw) + 1
-            ends.append(size)
-    found: dict[int, set[int]] = {}
+        exact.scan(text.encode("utf-8", "replace"), match_event_handler=on_match)
+        if (said := bare(text)) is not text and said != text:
+            exact.scan(said.encode("utf-8", "replace"), match_event_handler=on_match)
+        if found:
+            yield start, found
 
-    def on_match(pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
-        found.setdefault(starts[bisect_left(ends, end)], set()).add(pattern)
 
-    if texts and exact is not None:
-        texts.append(b"")
-        exact.scan(b"\n".join(texts), match_event_handler=on_match)
-    yield from sorted(found.items())
+def _ids_into(found: set[int]) -> Any:
+    add = found.add
+
+    def on_match(pattern: int, _start: int, _end: int, _flags: int, _context: object) -> None:
+        add(pattern)
+
+    return on_match
 
 
 def _readable(block: Block) -> bytes:

@@ -18,7 +18,8 @@ FEW = 3
 
 COMMON = frozenset((
     "http://", "https://", "checking ", "building ", ": note: ", "note: ", ": warning: ", "without ", "cannot ",
-    "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ", "installing ", "using ",
+    "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ",
+    "installing ", "using ",
     " error", "error ", "error:", "error: ", "errors", "errors ", "failures", ", failures: ", "tests run: ",
     "exception", " version", "version ", "compile", "argument", " with ", "warning", "warning: ", " warning",
     " warnings", "success", "timeout", "docker", "module ", "expected", "expected ", "option", "unknown",

@@ -63,11 +63,11 @@ class Structure:
             return self.exit_line
         return (self.post_start - 1) if self.post_start and self.post_start > 1 else self.lines
 
-    def any_mark(self, mark: Mark, start: int, end: int) -> bool:
-        """Does a mark stand anywhere from `start` to `end`?"""
+    def next_mark(self, mark: Mark, start: int, end: int) -> int | None:
+        """The first line from `start` to `end` that bears a mark."""
         lines = self.marks.get(mark, ())
         i = bisect_left(lines, start)
-        return i < len(lines) and lines[i] <= end
+        return lines[i] if i < len(lines) and lines[i] <= end else None
 
 
 def read_structure(lines: Lines, marks: Mapping[Mark, Sequence[int]], job: Job | None = None) -> Structure:
