@@ -147,8 +147,9 @@ def _confidence(reading: Reading, key: Hit) -> float:
 
 def _without_rule(reading: Reading) -> Diagnosis:
     """No rule knows it: what the failed step's name says, and the line to read first."""
-    line = _best_line(reading)
-    named = kind_of(reading.failed_step, reading.structure.job_name)
+    diff = words.diff_at_end(reading.lines, reading.structure)
+    line = diff or _best_line(reading)
+    named = kind_of(reading.failed_step, reading.structure.job_name) or (kind_of("diff") if diff else None)
     if line is None and named is None:
         said = "Nothing in this log says that or why something failed."
         return Diagnosis(reading.name, summary=said, rule_set=reading.rule_set)

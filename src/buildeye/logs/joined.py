@@ -13,21 +13,24 @@ from buildeye.logs.ruleset import Findings, RuleSet
 
 @dataclass(frozen=True)
 class JoinedRules(RuleSet):
-    """Rule sets that speak as one, those of earlier parts first."""
+    """Rule sets that speak as one; of two rules with one id that of the earlier part speaks."""
 
     parts: tuple[RuleSet, ...] = ()
 
     def find(self, log: Log) -> Findings:
         """As one rule set of all rules would."""
         found = [part.find(log) for part in self.parts]
-        return Findings(found[0].lines, found[0].marks, [hit for each in found for hit in each.hits])
+        hits = list(found[0].hits)
+        taken = {rule.id for rule in self.parts[0].rules}
+        for part, more in zip(self.parts[1:], found[1:], strict=True):
+            hits += [hit for hit in more.hits if hit.rule.id not in taken]
+            taken |= {rule.id for rule in part.rules}
+        return Findings(found[0].lines, found[0].marks, hits)
 
 
 def joined(first: list[Rule], rest: RuleSet) -> RuleSet:
     """These rules before a rule set that is compiled already; of two rules with one id the first is kept."""
     taken = {rule.id for rule in first}
     own = RuleSet(tuple(first), "own", rest.cache)
-    if any(rule.id in taken for rule in rest.rules):
-        rest = RuleSet(tuple(rule for rule in rest.rules if rule.id not in taken), "rest", rest.cache)
-    parts = (own, rest) if rest.rules else (own,)
-    return JoinedRules((*first, *rest.rules), "joined", rest.cache, parts=parts)
+    kept = tuple(rule for rule in rest.rules if rule.id not in taken)
+    return JoinedRules((*first, *kept), "joined", rest.cache, parts=(own, rest))

@@ -17,6 +17,7 @@ _PREFIX = re.compile(
     "(?:"
     "\ufeff|ï»¿"
     rf"|{_STAMP} [0-9a-f]{{2}}[OE][+ ]?"
+    rf"|{_STAMP} \| [\w.-]{{1,60}} \| ?"
     rf"|{_STAMP}[ \t]?"
     rf"|\[(?:[a-z]{{1,12}} )?{_STAMP}\][ \t]?"
     r"|\[\d\d:\d\d:\d\d(?:\.\d+)?\][ \t]"

@@ -37,6 +37,10 @@ _HINTS = (
 """One of these stands in every line that has any weight; asking for them first is cheaper than the expressions."""
 CLEAR = 0.45
 """From this weight on a line names a failure; below, it only sounds a little like one."""
+DIFF_REACH = 60
+"""Lines before the end within which the last hunk of a diff has to begin."""
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
+_DIFF_MARKS = ("+", "-", " ", "", "\\")
 REACH = 4000
 """Lines before the end that are read when no rule speaks; older lines seldom tell why a job ended."""
 
@@ -87,6 +91,21 @@ def noted(lines: Lines, structure: Structure) -> int | None:
         if not _WRAPPER.search(lines[n]) and not structure.is_echo(n):
             return n
     return None
+
+
+def diff_at_end(lines: Lines, structure: Structure) -> int | None:
+    """The first changed line of a diff that ends what a step printed; None when it does not end in one.
+
+    A check that prints what it would change, and then fails, ends so.
+    """
+    last = last_said(lines, structure)
+    if last is None:
+        return None
+    first = max(1, last - DIFF_REACH)
+    head = next((n for n in range(last, first - 1, -1) if _HUNK.search(lines[n])), None)
+    if head is None or not all(lines[n][:1] in _DIFF_MARKS for n in range(head + 1, last + 1)):
+        return None
+    return next((n for n in range(head + 1, last + 1) if lines[n][:1] in "+-"), None)
 
 
 def last_said(lines: Lines, structure: Structure) -> int | None:
