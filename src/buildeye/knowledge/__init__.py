@@ -7,7 +7,7 @@ FOLDER = Path(__file__).parent
 PACK_ORDER = (
     "ascend", "vllm", "cuda", "pytorch",
     "github-actions", "kubernetes", "containers", "resources", "network", "packages", "git",
-    "pytest", "python", "lint", "javascript", "go", "rust", "jvm", "cpp", "dotnet", "ruby", "php",
+    "pytest", "python", "lint", "javascript", "go", "rust", "jvm", "cpp", "dotnet", "ruby", "php", "languages",
     "generic",
 )  # fmt: skip
 

@@ -12,7 +12,8 @@ import re
 import tempfile
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,12 +21,12 @@ from typing import Any, Protocol
 
 import hyperscan
 
-from buildeye.logs.literals import required
+from buildeye.logs.literals import SHORTEST, required
 from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 from buildeye.model import UsageError
 
 FLAGS = hyperscan.HS_FLAG_MULTILINE
-_FORM = 8
+_FORM = 9
 """Raised when the cached form changes."""
 LATE_BYTES = 6 << 20
 FIRST_HITS = 400
@@ -97,7 +98,7 @@ class Matcher:
     words: Any
     shapes: Any
     late: Any
-    exact: Any
+    exact: tuple[Any, ...]
     late_ids: frozenset[int] = frozenset()
     once: frozenset[int] = frozenset()
 
@@ -118,23 +119,31 @@ class Matcher:
         name = hashlib.sha256(key.encode()).hexdigest()[:24]
         if cache and (kept := _load(cache, name)):
             return replace(kept, once=once)
-        texts, rest = _sort_out(patterns)
-        late, early = ([i for i in rest if (i in waiting) is wanted] for wanted in (True, False))
-        every = range(len(patterns))
-        made = cls(
-            _compile([text.encode() for text in texts], range(len(texts)), literal=True),
-            _compile([hyperscan_pattern(patterns[i]) for i in early], early),
-            _compile([hyperscan_pattern(patterns[i]) for i in late], late),
-            _compile([pattern.encode() for pattern in patterns], every, flag=0),
-            frozenset(late),
-            once,
-        )
+        with ThreadPoolExecutor(SHARES) as pool:
+            shares = [range(first, len(patterns), SHARES) for first in range(SHARES)]
+            exact = [pool.submit(_compile_exact, patterns, share) for share in shares]
+            texts, rest = _sort_out(patterns)
+            late, early = ([i for i in rest if (i in waiting) is wanted] for wanted in (True, False))
+            made = cls(
+                _compile([text.encode() for text in texts], range(len(texts)), literal=True),
+                _compile([hyperscan_pattern(patterns[i]) for i in early], early),
+                _compile([hyperscan_pattern(patterns[i]) for i in late], late),
+                tuple(share.result() for share in exact),
+                frozenset(late),
+                once,
+            )
         if cache:
             _store(cache, name, made)
         return made
 
 
-_PARTS = ("words", "shapes", "late", "exact")
+def _compile_exact(patterns: Sequence[str], share: Sequence[int]) -> Any:
+    return _compile([patterns[i].encode() for i in share], share, flag=0)
+
+
+_PARTS = ("words", "shapes", "late")
+SHARES = 2
+"""Parts in which the patterns for cleaned lines are compiled, each on a core of its own."""
 
 
 def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -146,8 +155,13 @@ def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
         texts |= wanted or set()
         if wanted is None:
             rest.append(i)
-    shortest = (text for text in texts if not any(other in text for other in texts if other != text))
-    return sorted(shortest), rest
+    return sorted(text for text in texts if not _holds_another(text, texts)), rest
+
+
+def _holds_another(text: str, texts: Set[str]) -> bool:
+    """Does the text hold a shorter one of `texts`, so that looking for that one finds it too?"""
+    size = len(text)
+    return any(text[i:j] in texts for i in range(size) for j in range(i + SHORTEST, size + 1) if j - i < size)
 
 
 def _is_regular(pattern: str) -> bool:
@@ -181,7 +195,8 @@ def _load(cache: Path, name: str) -> Matcher | None:
     try:
         late = json.loads((cache / f"{name}.late.json").read_bytes())
         parts = {part: _loaded(cache / f"{name}.{part}.hsdb") for part in _PARTS}
-        return Matcher(**parts, late_ids=frozenset(late))
+        exact = tuple(_loaded(cache / f"{name}.exact{i}.hsdb") for i in range(SHARES))
+        return Matcher(**parts, exact=exact, late_ids=frozenset(late))
     except (OSError, ValueError, TypeError, hyperscan.HyperscanError):
         return None
 
@@ -199,8 +214,8 @@ def _store(cache: Path, name: str, made: Matcher) -> None:
     """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
     try:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for part in _PARTS:
-            database = getattr(made, part)
+        parts = [(part, getattr(made, part)) for part in _PARTS]
+        for part, database in [*parts, *((f"exact{i}", database) for i, database in enumerate(made.exact))]:
             _put(cache / f"{name}.{part}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
         _put(cache / f"{name}.late.json", json.dumps(sorted(made.late_ids)).encode())
     except OSError:
@@ -295,20 +310,21 @@ def _ends_into(ends: list[int]) -> Any:
     return on_match
 
 
-def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Any) -> Iterator[tuple[int, set[int]]]:
+def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any]) -> Iterator[tuple[int, set[int]]]:
     """The lines among `spans` that match, by their start, with the patterns they match.
 
     Each line is a scan of its own: in one buffer with others, a large database of anchored patterns loses matches.
     """
-    if exact is None:
-        return
+    scans = [database.scan for database in exact if database is not None]
     for start, end in spans:
         found: set[int] = set()
         on_match = _ids_into(found)
         text = clean(data[start : min(end, start + MAX_LINE * 4)])
-        exact.scan(text.encode("utf-8", "replace"), match_event_handler=on_match)
-        if (said := bare(text)) is not text and said != text:
-            exact.scan(said.encode("utf-8", "replace"), match_event_handler=on_match)
+        plain = bare(text)
+        for said in (text,) if plain == text else (text, plain):
+            raw = said.encode("utf-8", "replace")
+            for scan_line in scans:
+                scan_line(raw, match_event_handler=on_match)
         if found:
             yield start, found
 
