@@ -46,7 +46,7 @@ PARTS = st.recursive(
         st.lists(inner, min_size=2, max_size=3).map(lambda parts: "(?:" + "|".join(parts) + ")"),
         st.lists(inner, min_size=2, max_size=3).map("".join),
         inner.map(lambda part: f"(?:{part})?"),
-        inner.map(lambda part: f"(?P<g>{part})" if "?P<" not in part else part),
+        inner.map(lambda part: f"({part})"),
     ),
     max_leaves=6,
 )

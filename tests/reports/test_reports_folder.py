@@ -192,4 +192,4 @@ def test_the_table_of_a_pass_tells_each_cause_once_and_unknown_last(samples: dic
 def test_the_table_names_a_few_and_counts_the_rest(finding_of: Make, job_of: MakeJob) -> None:
     job = job_of(cause=Cause.CODE, category="format")
     (row,) = summary_table([finding_of(job, pr=number, run_id=number) for number in range(1, 8)])
-    assert row.what.endswith("#4 format differs · and 3 more")
+    assert row.what.endswith("#4 formatting differs · and 3 more")

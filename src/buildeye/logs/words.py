@@ -105,7 +105,7 @@ def diff_at_end(lines: Lines, structure: Structure) -> int | None:
     head = next((n for n in range(last, first - 1, -1) if _HUNK.search(lines[n])), None)
     if head is None or not all(lines[n][:1] in _DIFF_MARKS for n in range(head + 1, last + 1)):
         return None
-    return next((n for n in range(head + 1, last + 1) if lines[n][:1] in "+-"), None)
+    return next((n for n in range(head + 1, last + 1) if lines[n].startswith(("+", "-"))), None)
 
 
 def last_said(lines: Lines, structure: Structure) -> int | None:
