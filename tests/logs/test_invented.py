@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from buildeye.logs.diagnose import read_log
+from buildeye.logs.engine import compiled
 from buildeye.logs.ruleset import RuleSet, load_ruleset
 from buildeye.logs.source import LogFile
+from buildeye.logs.text import bare, clean
 from buildeye.model import CATEGORIES, Cause
 
 INVENTED = Path(__file__).parent / "invented"
@@ -77,3 +79,16 @@ def test_the_truth_of_an_invented_log_uses_the_words_of_the_contract(path: Path)
     assert set(truth.causes) <= {cause.value for cause in Cause}
     assert set(truth.categories) <= {name for names in CATEGORIES.values() for name in names}
     assert truth.key is None or 1 <= truth.key[0] <= truth.key[1] <= log.count(b"\n")
+
+
+@pytest.mark.parametrize("path", FILES[::6], ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_fast_matcher_finds_what_plain_regular_expressions_find(path: Path, rules: RuleSet) -> None:
+    _, log = split(path)
+    found = rules.find(LogFile.of(path.stem, log))
+    hits = {(hit.rule.id, hit.line) for hit in found.hits}
+    free = [rule for rule in rules.rules if not rule.all and not rule.absent]
+    for number, raw in enumerate(log.split(b"\n"), 1):
+        text = clean(raw)
+        for rule in free:
+            if any(compiled(p).search(text) or compiled(p).search(bare(text)) for p in rule.any):
+                assert (rule.id, number) in hits

@@ -8,6 +8,7 @@ from buildeye import knowledge
 from buildeye.logs.lint import lint, shadowed
 from buildeye.logs.rules import Rule, load_pack, load_packs
 from buildeye.logs.ruleset import load_ruleset
+from buildeye.logs.source import LogFile
 from buildeye.model import UsageError
 
 GOOD = """
@@ -93,3 +94,24 @@ def test_lint_finds_an_id_that_is_taken_twice(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD)
     assert any("taken twice" in problem for problem in lint(load_packs([path, path])))
+
+
+ORDINARY = (
+    "make: *** [all] Error 1",
+    "There was 1 failure:",
+    "Tests: 3, 1 failed",
+    "   Compiling acme v1.0",
+    "remote: Counting objects: 12, done.",
+    "##[group]Run make test",
+)
+
+
+def test_every_example_is_found_by_all_rules_together_whatever_stands_before_it(shipped: list[Rule]) -> None:
+    rules = load_ruleset()
+    by_id = {rule.id for rule in shipped if not rule.all and not rule.absent and not rule.step}
+    for number, rule in enumerate(shipped):
+        if rule.id in by_id:
+            for example in rule.must_match:
+                before = ORDINARY[number % len(ORDINARY)]
+                found = rules.find(LogFile.of("example", f"{before}\n{example}\n".encode()))
+                assert rule.id in {hit.rule.id for hit in found.hits}, (rule.id, before, example)

@@ -62,7 +62,7 @@ def captured(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
         text = lines[number]
         plain = bare(text)
         for pattern in rule.any:
-            found = compiled(pattern).search(text) or (compiled(pattern).search(plain) if plain != text else None)
+            found = compiled(pattern).search(plain) or (compiled(pattern).search(text) if plain != text else None)
             if found:
                 named = {k: v.strip() for k, v in found.groupdict().items() if v}
                 hits.append(Hit(rule, number, text, named))

@@ -25,8 +25,7 @@ from buildeye.logs.literals import SHORTEST, required
 from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 from buildeye.model import UsageError
 
-FLAGS = hyperscan.HS_FLAG_MULTILINE
-_FORM = 9
+_FORM = 10
 """Raised when the cached form changes."""
 LATE_BYTES = 6 << 20
 FIRST_HITS = 400
@@ -59,21 +58,25 @@ class Log(Protocol):
 
 
 def hyperscan_pattern(pattern: str) -> bytes:
-    """The same pattern for raw bytes: `^` also behind what cleaning takes away, `$` also before what it takes away."""
+    """The same pattern for raw bytes that begin and end with a line feed: `^` and `$` stand for what may be there.
+
+    `^` is also behind what cleaning takes away, `$` before it. Real anchors are not used: where many patterns have them,
+    matches are lost that depend on the line before.
+    """
     flags, body = ("(?i)", pattern[4:]) if pattern.startswith("(?i)") else ("", pattern)
     if body.startswith("^"):
-        body = r"(?:^|\W)(?:" + body[1:] + ")"
+        body = r"\W(?:" + body[1:] + ")"
     if body.endswith("$") and not body.endswith(r"\$"):
-        body = body[:-1] + r"[ \t\r]*$"
+        body = body[:-1] + r"[ \t\r]*\n"
     elif body.endswith("$)") and not body.endswith(r"\$)"):
-        body = body[:-2] + r"[ \t\r]*$)"
+        body = body[:-2] + r"[ \t\r]*\n)"
     return (flags + body).encode()
 
 
 def hyperscan_problem(pattern: str) -> str | None:
     """Why the linear-time compiler refuses a pattern; None when it takes it."""
     try:
-        hyperscan.Database().compile(expressions=[hyperscan_pattern(pattern)], flags=[FLAGS])
+        hyperscan.Database().compile(expressions=[hyperscan_pattern(pattern)], flags=[0])
     except hyperscan.HyperscanError as e:
         return f"the linear-time matcher refuses it ({e})"
     return None
@@ -138,7 +141,7 @@ class Matcher:
 
 
 def _compile_exact(patterns: Sequence[str], share: Sequence[int]) -> Any:
-    return _compile([patterns[i].encode() for i in share], share, flag=0)
+    return _compile([patterns[i].encode() for i in share], share)
 
 
 _PARTS = ("words", "shapes", "late")
@@ -172,10 +175,10 @@ def _is_regular(pattern: str) -> bool:
     return True
 
 
-def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False, flag: int = FLAGS) -> Any:
+def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False) -> Any:
     if not expressions:
         return None
-    flags = [hyperscan.HS_FLAG_CASELESS if literal else flag] * len(expressions)
+    flags = [hyperscan.HS_FLAG_CASELESS if literal else 0] * len(expressions)
     database = hyperscan.Database()
     try:
         database.compile(expressions=expressions, ids=list(ids), flags=flags, literal=literal)
@@ -287,14 +290,15 @@ def _scan_block(
 def _candidates(data: bytes, finders: Sequence[Any]) -> Iterator[tuple[int, int]]:
     """Lines that may match some pattern, in order: (start, end) in the block."""
     ends: list[int] = []
+    framed = b"\n" + data + b"\n"
     for finder in finders:
         if finder is not None:
-            finder.scan(data, match_event_handler=_ends_into(ends))
+            finder.scan(framed, match_event_handler=_ends_into(ends))
     ends.sort()
     stop = -1
     for end in ends:
-        if end > stop:
-            inside = max(end - 1, 0)
+        inside = max(end - 2, 0)
+        if inside > stop or stop < 0:
             start = data.rfind(b"\n", 0, inside) + 1
             stop = data.find(b"\n", inside)
             stop = len(data) if stop < 0 else stop

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import hyperscan
 
 from buildeye.logs.choose import weigh
-from buildeye.logs.engine import FLAGS, Matcher, hyperscan_pattern, hyperscan_problem, scan
+from buildeye.logs.engine import Matcher, hyperscan_pattern, hyperscan_problem, scan
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile
@@ -50,7 +50,7 @@ class _Linear:
         unique = list(dict.fromkeys(patterns))
         try:
             hyperscan.Database().compile(
-                expressions=[hyperscan_pattern(p) for p in unique], flags=[FLAGS] * len(unique)
+                expressions=[hyperscan_pattern(p) for p in unique], flags=[0] * len(unique)
             )
             return cls({p: i for i, p in enumerate(unique)}, Matcher.compile(unique))
         except (UsageError, hyperscan.HyperscanError):

@@ -30,7 +30,7 @@ _FOREIGN = re.compile(
     r"|<frozen|^/rustc/|/python\d\.\d+/|node:internal/|^internal/(?:modules|process|main|bootstrap|streams|timers|util)/|\.m2/repository|/externals/|rustlib|\.pnpm|/go/pkg/mod|/actions/|^node:"
 )
 _WORKSPACE = re.compile(
-    r"^(?:/home/runner/work/[^/]+/[^/]+/|/__w/[^/]+/[^/]+/|/github/workspace/|/builds/workspace/[^/]+/|/Users/runner/work/[^/]+/[^/]+/|[A-Z]:\\a\\[^\\]+\\[^\\]+\\|/workspace/|\./)"
+    r"^(?:/home/runner/work/[^/]+/[^/]+/|/__w/[^/]+/[^/]+/|/github/workspace/|/builds/workspace/[^/]+/|/Users/runner/work/[^/]+/[^/]+/|/builds/[^/]+/[^/]+/|/(?:var/lib/jenkins|home/jenkins/agent)/workspace/[^/]+/|/home/circleci/project/|/root/project/|/home/travis/build/[^/]+/[^/]+/|/var/lib/buildkite-agent/builds/[^/]+/[^/]+/[^/]+/|/home/vsts/work/\d+/s/|/drone/src/|[A-Z]:\\a\\[^\\]+\\[^\\]+\\|/workspace/|\./)"
 )
 
 
