@@ -1,29 +1,23 @@
-"""The same patterns by other matchers: ripgrep in its fastest form, and Python's `re` rule by rule."""
+"""The same patterns by other matchers: ripgrep in its fastest form, and Python's `re` rule by rule.
+
+ripgrep searches for thousands of patterns in one call very slowly (its automaton outgrows its cache), so its fastest
+form is searched for first: patterns as ASCII bytes, spread on several calls, a call that takes long halved again.
+"""
 
 import re
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-BIG_TABLES = ["--dfa-size-limit", "1G", "--regex-size-limit", "1G"]
-GROUPS = (1, 4, 8, 16, 32)
-PATIENCE = 12.0
-"""Seconds that one form may take in the choice of the fastest."""
+CALLS = 16
+"""Calls that the patterns are spread on at first; fewer and more were slower on the whole."""
+TOO_LONG = 1.5
+"""Seconds over all logs from which on a call is halved."""
+PATIENCE = 30.0
+"""Seconds that one call may take at all."""
 _NAMED = re.compile(r"\(\?P<\w+>")
-
-
-@dataclass(frozen=True)
-class Form:
-    """One way to call ripgrep: which program, on how many calls the patterns are spread, with which options."""
-
-    program: str
-    groups: int
-    options: tuple[str, ...]
-    name: str
 
 
 def plain_patterns(patterns: Sequence[str]) -> list[str]:
@@ -40,44 +34,42 @@ def as_bytes(pattern: str) -> str:
     return f"(?-u:{pattern})"
 
 
-def seconds(form: Form, patterns: Sequence[str], logs: Sequence[Path], patience: float = 600.0) -> float | None:
-    """Wall seconds over all calls; None when the program refuses the patterns or takes longer than `patience`."""
-    taken = 0.0
+def grouped(program: str, patterns: Sequence[str], logs: Sequence[Path]) -> list[list[str]]:
+    """The patterns in the groups in which ripgrep finds them fastest; empty when it refuses one."""
+    written = [as_bytes(pattern) for pattern in patterns]
+    waiting = [written[i * len(written) // CALLS : (i + 1) * len(written) // CALLS] for i in range(CALLS)]
+    groups: list[list[str]] = []
+    while waiting:
+        group = waiting.pop()
+        try:
+            if call(program, group, logs, TOO_LONG if len(group) > 1 else PATIENCE) is None:
+                return []
+        except subprocess.TimeoutExpired:
+            if len(group) == 1:
+                return []
+            waiting += [group[: len(group) // 2], group[len(group) // 2 :]]
+        else:
+            groups.append(group)
+    return groups
+
+
+def call(program: str, patterns: Sequence[str], logs: Sequence[Path], limit: float = PATIENCE) -> float | None:
+    """Wall seconds of one call that counts matching lines; None when ripgrep refuses the patterns."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as f:
-        for group in range(form.groups):
-            f.seek(0)
-            f.truncate()
-            f.write("\n".join(patterns[group :: form.groups]) + "\n")
-            f.flush()
-            command = [form.program, "--no-config", "-j1", "-a", "-c", *form.options, "-f", f.name, *map(str, logs)]
-            start = time.perf_counter()
-            try:
-                run = subprocess.run(command, capture_output=True, timeout=max(patience - taken, 0.1))
-            except subprocess.TimeoutExpired:
-                return None
-            taken += time.perf_counter() - start
-            if run.returncode > 1:
-                return None
-    return taken
+        f.write("\n".join(patterns) + "\n")
+        f.flush()
+        command = [program, "--no-config", "-j1", "-a", "-c", "-f", f.name, *map(str, logs)]
+        start = time.perf_counter()
+        run = subprocess.run(command, capture_output=True, timeout=limit)
+        return time.perf_counter() - start if run.returncode < 2 else None
 
 
-def fastest(programs: Sequence[str], patterns: Sequence[str], piece: Path) -> tuple[Form, list[str]] | None:
-    """The form that takes least time on a piece of a log, with the patterns as it wants them."""
-    best: tuple[float, Form, list[str]] | None = None
-    forms = (("ASCII", [as_bytes(p) for p in patterns]), ("Unicode", list(patterns)))
-    for program in programs:
-        for kind, written in forms:
-            for groups in GROUPS if kind == "ASCII" else (1, 16):
-                for options in ((), tuple(BIG_TABLES)) if kind == "ASCII" else ((),):
-                    form = Form(program, groups, options, f"{kind}, {groups} calls {' '.join(options)}".strip())
-                    limit = min(PATIENCE, 2 * best[0]) if best else PATIENCE
-                    taken = seconds(form, written, [piece], limit)
-                    if taken is not None and (best is None or taken < best[0]):
-                        best = (taken, form, written)
-    if best is None:
-        return None
-    print(f"ripgrep at its best: {best[1].name}", file=sys.stderr)
-    return best[1], best[2]
+def all_calls(program: str, groups: Sequence[Sequence[str]], logs: Sequence[Path]) -> float:
+    """Wall seconds of all groups, one after the other; raises ValueError when a call is refused."""
+    taken = [call(program, group, logs) for group in groups]
+    if None in taken:
+        raise ValueError("ripgrep refuses the patterns")
+    return sum(t for t in taken if t is not None)
 
 
 def by_re(patterns: Sequence[re.Pattern[str]], lines: Sequence[str]) -> int:

@@ -396,9 +396,9 @@ def test_memory_stays_bounded(tmp_path: Path, way: str, shape: str) -> None:
                 entry.write(unit)
     else:
         pack = {"gzip": packed, "zstd": zstd}.get(way, bytes)
-        packed = pack(unit)
+        member = pack(unit)
         with path.open("wb") as file:
             for _ in range(times):
-                file.write(packed)
+                file.write(member)
     peak = peak_of_child("-" if way == "stdin" else str(path), times * len(unit), path if way == "stdin" else None)
     assert peak < 120

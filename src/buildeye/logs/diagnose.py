@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from buildeye.logs import baseline as baselines
 from buildeye.logs import evidence, wording, words
+from buildeye.logs.calibration import calibrated
 from buildeye.logs.choose import Hit, weigh
 from buildeye.logs.engine import Lines, Log
 from buildeye.logs.marks import Mark
@@ -135,14 +136,15 @@ def _by_rule(reading: Reading, key: Hit) -> Diagnosis:
 
 
 def _confidence(reading: Reading, key: Hit) -> float:
-    """The rule's own probability, less for what speaks against it: a demoted hit, a rival of another cause."""
+    """The rule's own probability, less for what speaks against it (a demoted hit, a rival of another cause), as
+    measured."""
     value = key.rule.confidence
     if key.demoted:
         value *= 0.6
     near = [h for h in reading.ranked if key.score - h.score < 10 and not h.demoted]
     if any(h.rule.cause != key.rule.cause for h in near):
         value *= 0.85
-    return value
+    return calibrated(value) if value >= KNOWN else value
 
 
 def _without_rule(reading: Reading) -> Diagnosis:
@@ -158,7 +160,7 @@ def _without_rule(reading: Reading) -> Diagnosis:
     masked = baselines.mask(quote)[:160]
     if named is None:
         title = f"No rule knows this failure; read first: {quote[:160]}"
-        known = Diagnosis(reading.name, confidence=0.3, signature=f"unknown|{masked}")
+        known = Diagnosis(reading.name, confidence=0.15, signature=f"unknown|{masked}")
     else:
         kind, name = named
         said = reading.say(name)[:80]

@@ -60,8 +60,8 @@ class Log(Protocol):
 def hyperscan_pattern(pattern: str) -> bytes:
     """The same pattern for raw bytes that begin and end with a line feed: `^` and `$` stand for what may be there.
 
-    `^` is also behind what cleaning takes away, `$` before it. Real anchors are not used: where many patterns have them,
-    matches are lost that depend on the line before.
+    `^` is also behind what cleaning takes away, `$` before it. Real anchors are not used: where many patterns have
+    them, matches are lost that depend on the line before.
     """
     flags, body = ("(?i)", pattern[4:]) if pattern.startswith("(?i)") else ("", pattern)
     if body.startswith("^"):

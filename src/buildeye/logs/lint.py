@@ -49,9 +49,7 @@ class _Linear:
     def of(cls, patterns: Sequence[str]) -> "_Linear":
         unique = list(dict.fromkeys(patterns))
         try:
-            hyperscan.Database().compile(
-                expressions=[hyperscan_pattern(p) for p in unique], flags=[0] * len(unique)
-            )
+            hyperscan.Database().compile(expressions=[hyperscan_pattern(p) for p in unique], flags=[0] * len(unique))
             return cls({p: i for i, p in enumerate(unique)}, Matcher.compile(unique))
         except (UsageError, hyperscan.HyperscanError):
             return cls({}, None)
