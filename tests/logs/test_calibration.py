@@ -20,7 +20,7 @@ def test_it_stays_a_probability(stated: float) -> None:
     assert 0 <= calibrated(stated) <= 1
 
 
-@pytest.mark.parametrize(("stated", "said"), zip(*table(), strict=True))
+@pytest.mark.parametrize(("stated", "said"), list(zip(*table(), strict=True)))
 def test_the_points_of_the_table_are_said_as_they_are(stated: float, said: float) -> None:
     assert calibrated(stated) == pytest.approx(said)
 

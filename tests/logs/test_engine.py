@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildeye.logs.engine import FIRST_HITS, LAST_HITS, Lines, Matcher, scan
+from buildeye.logs.engine import FIRST_HITS, LAST_HITS, scan
+from buildeye.logs.lines import Lines
+from buildeye.logs.matcher import Matcher
 from buildeye.logs.source import Block, LogFile
 from buildeye.model import UsageError
 

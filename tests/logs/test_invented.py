@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from buildeye.logs.diagnose import read_log
-from buildeye.logs.engine import compiled
+from buildeye.logs.matcher import compiled
 from buildeye.logs.ruleset import RuleSet, load_ruleset
 from buildeye.logs.source import LogFile
 from buildeye.logs.text import bare, clean

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from buildeye.logs.engine import Lines, compiled
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
+from buildeye.logs.matcher import compiled
 from buildeye.logs.rules import Rule, Tier
 from buildeye.logs.structure import NEAR_END, Structure
 from buildeye.logs.text import bare

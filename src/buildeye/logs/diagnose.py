@@ -11,7 +11,8 @@ from buildeye.logs import baseline as baselines
 from buildeye.logs import evidence, wording, words
 from buildeye.logs.calibration import calibrated
 from buildeye.logs.choose import Hit, weigh
-from buildeye.logs.engine import Lines, Log
+from buildeye.logs.engine import Log
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.reading import Reading
 from buildeye.logs.rules import Tier

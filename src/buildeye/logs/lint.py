@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import hyperscan
 
 from buildeye.logs.choose import weigh
-from buildeye.logs.engine import Matcher, hyperscan_pattern, hyperscan_problem, scan
+from buildeye.logs.engine import scan
+from buildeye.logs.matcher import Matcher, hyperscan_pattern, hyperscan_problem
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile

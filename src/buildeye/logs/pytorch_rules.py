@@ -21,7 +21,7 @@ from re import _constants as kinds  # type: ignore[attr-defined]  # the parser o
 from re import _parser as parser  # type: ignore[attr-defined]  # the parser of `re` has no public name
 from typing import Any
 
-from buildeye.logs.engine import hyperscan_problem
+from buildeye.logs.matcher import hyperscan_problem
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.model import Cause, Suggestion, UsageError, home_cause
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from buildeye.logs.engine import Lines
+from buildeye.logs.lines import Lines
 from buildeye.logs.structure import Structure
 from buildeye.logs.words import weight
 from buildeye.model import Excerpt

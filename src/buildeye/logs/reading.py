@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from buildeye.logs import quotes
 from buildeye.logs.choose import LEAST, Hit
-from buildeye.logs.engine import Lines
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.rules import Tier
 from buildeye.logs.secrets import mask, strip_controls

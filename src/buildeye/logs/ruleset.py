@@ -12,8 +12,10 @@ from typing import Any
 from buildeye import knowledge
 from buildeye.logs import marks
 from buildeye.logs.choose import Hit, captured
-from buildeye.logs.engine import Lines, Log, Matcher, Scan, cache_folder, scan, scan_late
+from buildeye.logs.engine import Log, Scan, scan, scan_late
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
+from buildeye.logs.matcher import Matcher, cache_folder
 from buildeye.logs.rules import Rule, Tier, load_packs
 from buildeye.model import Cause, Cost, Determinism, Suggestion, UsageError
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from buildeye.logs.engine import Lines
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.model import Job, Step
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from buildeye.logs.engine import Lines
+from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
