@@ -170,11 +170,17 @@ def by_rules(data: Sequence[bytes], rules: "RuleSet") -> dict[str, float]:
 
 
 def by_size(data: Sequence[bytes], rules: "RuleSet") -> dict[str, float]:
-    """Throughput as a log grows: a slice, the largest log, and that log again and again."""
+    """Throughput as a log grows: its end, the whole, the whole again and again; and its begin, where nothing failed."""
     whole = data[0]
+    small = 4_000_000
+    contents = {
+        "4mb": (whole[whole.find(b"\n", len(whole) - small) + 1 :], 5),
+        "4mb_without_failure": (whole[: whole.rfind(b"\n", 0, small) + 1], 5),
+        "36mb": (whole[:36_000_000], 3),
+        "300mb": ((whole * (300_000_000 // len(whole) + 1))[:300_000_000], 1),
+    }
     numbers = {}
-    for megabytes, runs in ((4, 5), (36, 3), (300, 1)):
-        content = (whole * (megabytes * 1_000_000 // len(whole) + 1))[: megabytes * 1_000_000]
+    for name, (content, runs) in contents.items():
         taken = statistics.median(whole_diagnosis([content], rules) for _ in range(runs))
-        numbers[f"mb_per_s_{megabytes}mb"] = round(len(content) / 1e6 / taken, 1)
+        numbers[f"mb_per_s_{name}"] = round(len(content) / 1e6 / taken, 1)
     return numbers

@@ -17,16 +17,16 @@ FEW = 3
 """Characters of a class that are followed one by one."""
 
 COMMON = frozenset((
+    "artifact", "-->", "--check", "style ", "couldn't", " test ", " tests ", " cancelled", "credentials ",
     "http://", "https://", "checking ", "building ", ": note: ", "note: ", ": warning: ", "without ", "cannot ",
     "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ",
-    "installing ", "using ",
-    " error", "error ", "error:", "error: ", "errors", "errors ", "failures", ", failures: ", "tests run: ",
-    "exception", " version", "version ", "compile", "argument", " with ", "warning", "warning: ", " warning",
-    " warnings", "success", "timeout", "docker", "module ", "expected", "expected ", "option", "unknown",
-    "unknown ", "invalid", "invalid ", "container", "package ", "checked", "failed", " failed", "failed ",
-    "missing", "missing ", "format", "function ", "process", " process ", "received", "received ", "channel",
-    "cancel", "memory", " memory", "message", "unsupported", "found ", " found", "remote: ", "release", "install",
-    "download", "connection", "config", "request", "default",
+    "installing ", "using ", " error", "error ", "error:", "error: ", "errors", "errors ", "failures",
+    ", failures: ", "tests run: ", "exception", " version", "version ", "compile", "argument", " with ", "warning",
+    "warning: ", " warning", " warnings", "success", "timeout", "docker", "module ", "expected", "expected ",
+    "option", "unknown", "unknown ", "invalid", "invalid ", "container", "package ", "checked", "failed",
+    " failed", "failed ", "missing", "missing ", "format", "function ", "process", " process ", "received",
+    "received ", "channel", "cancel", "memory", " memory", "message", "unsupported", "found ", " found",
+    "remote: ", "release", "install", "download", "connection", "config", "request", "default",
 ))  # fmt: skip
 """Texts that stand in so many lines of healthy logs that asking for them is no use."""
 
@@ -37,7 +37,7 @@ _NOTHING: _Texts = frozenset({""})
 def required(pattern: str) -> _Texts | None:
     """Lower-case texts of which every matching line holds at least one; None when no useful ones can be named."""
     found = _of_sequence(parser.parse(pattern))
-    return found if found and min(map(len, found)) >= SHORTEST and not found & COMMON else None
+    return found if found and min(map(_size, found)) >= SHORTEST and not found & COMMON else None
 
 
 def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
@@ -122,7 +122,12 @@ def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
     return max((x for x in (one, other) if x and "" not in x), key=_worth, default=None)
 
 
+def _size(text: str) -> int:
+    """How rare a text is, in characters: a sign such as `=` or `[` is rarer than a letter and counts twice."""
+    return len(text) + sum(not c.isalnum() and not c.isspace() for c in text)
+
+
 def _worth(texts: _Texts) -> tuple[bool, int, int, int]:
     """What is not common is best; longer is rarer; with enough length for that, fewer is cheaper."""
-    shortest = min(map(len, texts))
+    shortest = min(map(_size, texts))
     return not texts & COMMON, min(shortest, 8), -len(texts), shortest

@@ -43,7 +43,7 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.POST, r"^Post job cleanup\.$"),
     (Mark.POST, r"^Cleaning up orphan processes$"),
     (Mark.POST, r"^(?:~~~ )?Running global pre-exit hook$"),
-    (Mark.TALLY, r"^=+ .{0,200}\b\d+ (?:failed|errors?)\b.{0,200} in [\d.]+ ?s"),
+    (Mark.TALLY, r"^=+ (?:\d+ \w+, ){0,9}\d+ (?:failed|errors?)\b.{0,120} in [\d.]+ ?s"),
     (Mark.TALLY, r"^\d+ failed(?:, \d+ \w+)*(?:, \d+ \w+)? in [\d.]+ ?s"),
     (Mark.TALLY, r"^FAILED \((?:failures|errors)=\d+"),
     (Mark.TALLY, r"^(?:Tests|Test Suites|Test Files|Snapshots):? +.{0,60}\b\d+ failed"),

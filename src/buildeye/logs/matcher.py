@@ -132,7 +132,7 @@ def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
 def _holds_another(text: str, texts: Set[str]) -> bool:
     """Does the text hold a shorter one of `texts`, so that looking for that one finds it too?"""
     size = len(text)
-    return any(text[i:j] in texts for i in range(size) for j in range(i + SHORTEST, size + 1) if j - i < size)
+    return any(text[i:j] in texts for i in range(size) for j in range(i + SHORTEST // 2, size + 1) if j - i < size)
 
 
 def _is_regular(pattern: str) -> bool:
