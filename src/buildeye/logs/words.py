@@ -3,38 +3,69 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from typing import Any
+
+import hyperscan
 
 from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
 
-_STRONG = re.compile(
-    r"(?i:\b(?:fatal|panic(?:ked)?|traceback|exception|segmentation fault|core dumped|undefined reference)\b)"
-    r"|(?i:\babort(?:ed|ing)?\b)|\b[A-Z]\w+(?:Error|Exception)\b|(?i:\berror\b ?[:\[])|^E {3}\S"
-    r"|\bFAILED\b|\bFAIL\b|\bERROR\b"
+
+class _Sound(IntEnum):
+    """What a line sounds like."""
+
+    STRONG = 0
+    WEAK = 1
+    HARMLESS = 2
+    FRAME = 3
+    WRAPPER = 4
+
+
+_SOUNDS: tuple[tuple[_Sound, str], ...] = (
+    (_Sound.STRONG, r"(?i)\b(?:fatal|panic(?:ked)?|traceback|exception|segmentation fault|core dumped)\b"),
+    (_Sound.STRONG, r"(?i)\b(?:undefined reference|abort(?:ed|ing)?)\b"),
+    (_Sound.STRONG, r"(?i)\berror\b ?[:\[]"),
+    (_Sound.STRONG, r"\w(?:Error|Exception)\b"),
+    (_Sound.STRONG, r"^E {3}\S"),
+    (_Sound.STRONG, r"\b(?:FAILED|FAIL|ERROR)\b"),
+    (_Sound.WEAK, r"(?i)\b(?:errors?|fail(?:ed|ure|ures|s|ing)?|cannot|could not|unable|denied|refused)\b"),
+    (_Sound.WEAK, r"(?i)\b(?:not found|no such|missing|invalid|killed|timed? ?out)\b"),
+    (_Sound.WEAK, r"(?:✗|✘|❌|×)"),
+    (_Sound.HARMLESS, r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b"),
+    (_Sound.HARMLESS, r"(?i)(?:^|\W)warn(?:ing)?\b"),
+    (_Sound.HARMLESS, r"(?i)\W--?[\w-]{0,30}(?:error|fail|timeout)"),
+    (_Sound.HARMLESS, r"(?i)\b(?:continue|fail)[-_]on[-_]error|\bif-no-files-found"),
+    (_Sound.HARMLESS, r"(?i)(?:on|test|handle)_?(?:error|failure)\b|\berror\.(?:rs|js|c|h|py|go)\b"),
+    (_Sound.HARMLESS, r"\bPASSED\b"),
+    (_Sound.FRAME, r"^\s+(?:at |File \"|from )"),
+    (_Sound.FRAME, r"^\s*\.\.\. \d+ more"),
+    (_Sound.WRAPPER, r"(?i)(?:process completed|exited) with (?:exit )?(?:code|status)"),
+    (_Sound.WRAPPER, r"(?i)(?:exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)"),
+    (_Sound.WRAPPER, r"(?i)custom container implementation failed|failed to run script step|npm err!|elifecycle"),
+    (_Sound.WRAPPER, r"(?i)finished: failure|marked build as failure|returned non-zero exit"),
 )
-_WEAK = re.compile(
-    r"(?i)\b(?:errors?|fail(?:ed|ure|ures|s|ing)?|cannot|could not|unable|denied|refused|not found|no such|missing"
-    r"|invalid|killed|timed? ?out)\b|[✗✘❌×]"
-)
-_HARMLESS = re.compile(
-    r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b|(?:^|\W)warn(?:ing)?\b"
-    r"|--?[\w-]*(?:error|fail|timeout)|\b(?:continue|fail)[-_]on[-_]error|\bif-no-files-found"
-    r"|(?:on|test|handle)_?(?:error|failure)\b|\bPASSED\b|\berror\.(?:rs|js|c|h|py|go)\b"
-)
-_FRAME = re.compile(r"^\s+(?:at |File \"|from )|^\s*\.\.\. \d+ more")
-_WRAPPER = re.compile(
-    r"(?i)(?:process completed with|exited with|exit(?:ed)?|returned(?: a)?(?: non-zero)?) (?:exit )?(?:code|status)"
-    r"|custom container implementation failed|failed to run script step|npm err!|elifecycle|finished: failure"
-    r"|marked build as failure|returned non-zero exit"
-)
-_HINTS = (
-    "rror", "ail", "xcept", "atal", "panic", "traceback", "abort", "fault", "dumped", "undefined ref", "cannot",
-    "could not", "unable", "denied", "refused", "not found", "no such", "missing", "invalid", "killed", "timed",
-    "timeout", "✗", "✘", "❌", "×", "e   ",
-)  # fmt: skip
-"""One of these stands in every line that has any weight; asking for them first is cheaper than the expressions."""
+"""Words by what they sound like, matched in linear time; a line may sound like several things."""
+
+
+@lru_cache(maxsize=1)
+def _ear() -> Any:
+    database = hyperscan.Database()
+    expressions = [pattern.encode() for _, pattern in _SOUNDS]
+    database.compile(expressions=expressions, ids=[int(sound) for sound, _ in _SOUNDS], flags=[0] * len(_SOUNDS))
+    return database
+
+
+def _sounds(text: str) -> set[int]:
+    heard: set[int] = set()
+    add = heard.add
+    _ear().scan(text.encode("utf-8", "replace"), match_event_handler=lambda sound, *_: add(sound))
+    return heard
+
+
 CLEAR = 0.45
 """From this weight on a line names a failure; below, it only sounds a little like one."""
 DIFF_REACH = 60
@@ -56,16 +87,15 @@ class Spot:
 
 def weight(text: str) -> float:
     """How much a cleaned line sounds like the reason of a failure: 0 not at all, 1 and more clearly."""
-    plain = bare(text)
-    low = plain.lower()
-    if not any(hint in low for hint in _HINTS) or _FRAME.search(plain):
+    heard = _sounds(bare(text))
+    if _Sound.FRAME in heard:
         return 0.0
-    value = 1.0 if _STRONG.search(plain) else 0.5 if _WEAK.search(plain) else 0.0
+    value = 1.0 if _Sound.STRONG in heard else 0.5 if _Sound.WEAK in heard else 0.0
     if not value:
         return 0.0
-    if _WRAPPER.search(plain):
+    if _Sound.WRAPPER in heard:
         return 0.15
-    if _HARMLESS.search(plain):
+    if _Sound.HARMLESS in heard:
         value *= 0.25
     return value + (0.2 if text.startswith("##[error]") else 0.0)
 
@@ -88,7 +118,7 @@ def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None)
 def noted(lines: Lines, structure: Structure) -> int | None:
     """The first error that the runner noted and that is more than an exit code."""
     for n in structure.marks.get(Mark.ANNOTATION, ()):
-        if not _WRAPPER.search(lines[n]) and not structure.is_echo(n):
+        if _Sound.WRAPPER not in _sounds(lines[n]) and not structure.is_echo(n):
             return n
     return None
 
@@ -118,7 +148,7 @@ def last_said(lines: Lines, structure: Structure) -> int | None:
             len(text.strip()) > 3
             and not text.startswith("##[")
             and not structure.is_echo(n)
-            and not _WRAPPER.search(text)
+            and _Sound.WRAPPER not in _sounds(text)
         ):
             return n
     return None
