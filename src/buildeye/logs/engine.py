@@ -4,6 +4,7 @@ Each block is searched for the words that patterns ask for; the lines that hold 
 says which patterns they match. `re` only takes captures, from lines that matched.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,6 +14,10 @@ from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 
 LATE_BYTES = 6 << 20
 """Bytes at the end of a log in which patterns are looked for that are dear to look for."""
+MOST_QUIET = 50_000
+"""Lines without a match that are remembered."""
+_STAMP = re.compile(rb"^\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)? ?")
+_LONG_NUMBER = re.compile(rb"\d{4,}")
 FIRST_HITS = 400
 LAST_HITS = 100
 """Hits of one pattern that are kept: the first and the last so many; a line that repeats 100,000 times adds nothing."""
@@ -49,6 +54,7 @@ class Scan:
     hits: dict[int, list[int]] = field(default_factory=dict)
     lines: int = 0
     starts: list[tuple[int, int, bool]] = field(default_factory=list)
+    quiet: set[bytes] = field(default_factory=set)
 
 
 def scan(log: Log, matcher: Matcher) -> Scan:
@@ -83,7 +89,7 @@ def _scan_block(
 ) -> int:
     """Find the hits of a block and number its lines, going forward once; returns the number of its last line."""
     counted = 0
-    for start, patterns in _matched(data, _candidates(data, finders), matcher.exact):
+    for start, patterns in _matched(data, _candidates(data, finders), matcher.exact, result.quiet):
         line += data.count(b"\n", counted, start)
         counted = start
         for pattern in patterns:
@@ -120,13 +126,20 @@ def _ends_into(ends: list[int]) -> Any:
     return on_match
 
 
-def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any]) -> Iterator[tuple[int, set[int]]]:
+def _matched(
+    data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any], quiet: set[bytes]
+) -> Iterator[tuple[int, set[int]]]:
     """The lines among `spans` that match, by their start, with the patterns they match.
 
     Each line is a scan of its own: in one buffer with others, a large database of anchored patterns loses matches.
+    `quiet` remembers lines that matched nothing, without their stamp and long numbers: a log that says the same a
+    million times is read once.
     """
     scans = [database.scan for database in exact if database is not None]
     for start, end in spans:
+        shape = _shape(data[start:end])
+        if shape in quiet:
+            continue
         found: set[int] = set()
         on_match = _ids_into(found)
         text = clean(data[start : min(end, start + MAX_LINE * 4)])
@@ -137,6 +150,13 @@ def _matched(data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any]
                 scan_line(raw, match_event_handler=on_match)
         if found:
             yield start, found
+        elif len(quiet) < MOST_QUIET and len(shape) < MAX_LINE:
+            quiet.add(shape)
+
+
+def _shape(raw: bytes) -> bytes:
+    """A raw line without its stamp and with every long number the same."""
+    return _LONG_NUMBER.sub(b"#", _STAMP.sub(b"", raw, 1) if raw[4:5] == b"-" else raw)
 
 
 def _ids_into(found: set[int]) -> Any:

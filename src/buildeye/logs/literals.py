@@ -17,6 +17,7 @@ FEW = 3
 """Characters of a class that are followed one by one."""
 
 COMMON = frozenset((
+    " line ", "before", ".lang.", " to be ", " failure", "[warning] ", "javadoc", "regression",
     "artifact", "-->", "--check", "style ", "couldn't", " test ", " tests ", " cancelled", "credentials ",
     "http://", "https://", "checking ", "building ", ": note: ", "note: ", ": warning: ", "without ", "cannot ",
     "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ",

@@ -21,7 +21,7 @@ import hyperscan
 from buildeye.logs.literals import SHORTEST, required
 from buildeye.model import UsageError
 
-_FORM = 11
+_FORM = 12
 """Raised when the cached form changes."""
 
 
