@@ -83,7 +83,7 @@ def excerpts(reading: Reading, key: int) -> tuple[Excerpt, ...]:
     """The lines worth reading, best first; against a baseline, what is new and tells of the failure."""
     if reading.new:
         return _new_parts(reading, key)
-    start, end = quotes.block_around(reading.lines, key, reading.structure.end, 4, 10)
+    start, end = reading.structure.echo_of(key) or quotes.block_around(reading.lines, key, reading.structure.end, 4, 10)
     wanted = [(start, end, "the key line and what belongs to it")]
     wanted += [(e.line, e.line, e.why) for e in ending(reading) if e.line]
     wanted += [(h.line, h.line + 1, _title(reading, h)) for h in reading.distinct() if h.score > LEAST]

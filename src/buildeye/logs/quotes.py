@@ -10,7 +10,7 @@ from buildeye.model import Excerpt
 
 MAX_SHARE = 0.05
 """Share of a log that excerpts may cover."""
-MIN_LINES = 10
+MIN_LINES = 12
 """A short log may be quoted this far whatever the share."""
 MAX_LINES = 120
 """More than this nobody reads."""

@@ -52,6 +52,11 @@ class Structure:
         i = bisect_right(self.echoes, line, key=lambda e: e[0]) - 1
         return i >= 0 and self.echoes[i][0] <= line <= self.echoes[i][1]
 
+    def echo_of(self, line: int) -> tuple[int, int] | None:
+        """The first and last line of the echoed script that a line belongs to."""
+        i = bisect_right(self.echoes, line, key=lambda e: e[0]) - 1
+        return self.echoes[i] if self.is_echo(line) else None
+
     def is_tail(self, line: int) -> bool:
         """Is this line behind the last step, where the runner cleans up?"""
         return self.post_start is not None and line >= self.post_start
