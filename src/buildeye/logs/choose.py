@@ -5,7 +5,7 @@ warning, an expected error of a passing test and the runner's cleaning up do not
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -26,6 +26,7 @@ ANNOTATED = 8
 IN_TAIL = -80
 WARNING = -45
 HEALED = -60
+SENTINEL = -15
 EXPECTED = -60
 """Points a hit gains or loses; whoever has most is the key line, the earlier of equals."""
 
@@ -74,6 +75,8 @@ def captured(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
 def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
     """Give every hit its score, best first; equal scores in the order of the log."""
     scored = [_score(h, structure, lines, hits) for h in hits if _counts(h, structure)]
+    sentinels = {h.line for h in scored if h.rule.tier is Tier.WRAPPER}
+    scored = [replace(h, score=h.score + SENTINEL) if _is_outer(h, sentinels) else h for h in scored]
     scored = _first_of_a_kind(scored, structure)
     return sorted(
         scored, key=lambda h: (-h.score, -h.line if h.rule.select == "last" else h.line, -specificity(h.rule.any))
@@ -84,6 +87,11 @@ def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:
 def specificity(patterns: tuple[str, ...]) -> int:
     """How much plain text a rule asks for: on one line, the rule that names more of it knows it better."""
     return min(len(_NOT_TEXT.sub("", pattern)) for pattern in patterns)
+
+
+def _is_outer(hit: Hit, sentinels: Set[int]) -> bool:
+    """Does a rule know this line as one that only says that something it had started failed?"""
+    return hit.line in sentinels and hit.rule.tier in (Tier.CAUSE, Tier.SYMPTOM)
 
 
 def _counts(hit: Hit, structure: Structure) -> bool:

@@ -57,10 +57,13 @@ def _beside(reading: Reading, line: int) -> list[Evidence]:
 
 
 def _others(reading: Reading, key: Hit) -> list[Evidence]:
-    others = [h for h in reading.distinct() if h.line != key.line and h.rule.id != key.rule.id and h.score > 0]
+    others: dict[int, Hit] = {}
+    for hit in reading.distinct():
+        if hit.line != key.line and hit.rule.id != key.rule.id and hit.score > 0:
+            others.setdefault(hit.line, hit)
     return [
         Evidence("rule", h.rule.id, reading.say(h.text)[:240], h.demoted or _title(reading, h), h.line)
-        for h in others[:MAX_OTHERS]
+        for h in list(others.values())[:MAX_OTHERS]
     ]
 
 
