@@ -14,6 +14,8 @@ from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 
 LATE_BYTES = 6 << 20
 """Bytes at the end of a log in which patterns are looked for that are dear to look for."""
+MANY = 20_000
+"""Lines looked at closely before it pays to remember those that match nothing."""
 MOST_QUIET = 50_000
 """Lines without a match that are remembered."""
 _STAMP = re.compile(rb"^\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)? ?")
@@ -55,6 +57,7 @@ class Scan:
     lines: int = 0
     starts: list[tuple[int, int, bool]] = field(default_factory=list)
     quiet: set[bytes] = field(default_factory=set)
+    candidates: int = 0
 
 
 def scan(log: Log, matcher: Matcher) -> Scan:
@@ -89,7 +92,7 @@ def _scan_block(
 ) -> int:
     """Find the hits of a block and number its lines, going forward once; returns the number of its last line."""
     counted = 0
-    for start, patterns in _matched(data, _candidates(data, finders), matcher.exact, result.quiet):
+    for start, patterns in _matched(result, data, _candidates(data, finders), matcher.exact):
         line += data.count(b"\n", counted, start)
         counted = start
         for pattern in patterns:
@@ -127,18 +130,19 @@ def _ends_into(ends: list[int]) -> Any:
 
 
 def _matched(
-    data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any], quiet: set[bytes]
+    result: Scan, data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any]
 ) -> Iterator[tuple[int, set[int]]]:
     """The lines among `spans` that match, by their start, with the patterns they match.
 
     Each line is a scan of its own: in one buffer with others, a large database of anchored patterns loses matches.
-    `quiet` remembers lines that matched nothing, without their stamp and long numbers: a log that says the same a
-    million times is read once.
+    Once a log has had `MANY` candidates, lines that match nothing are remembered without their stamp and long numbers:
+    what a log says a million times is read once.
     """
     scans = [database.scan for database in exact if database is not None]
     for start, end in spans:
-        shape = _shape(data[start:end])
-        if shape in quiet:
+        result.candidates += 1
+        shape = _shape(data[start:end]) if result.candidates > MANY else b""
+        if shape and shape in result.quiet:
             continue
         found: set[int] = set()
         on_match = _ids_into(found)
@@ -150,8 +154,8 @@ def _matched(
                 scan_line(raw, match_event_handler=on_match)
         if found:
             yield start, found
-        elif len(quiet) < MOST_QUIET and len(shape) < MAX_LINE:
-            quiet.add(shape)
+        elif shape and len(result.quiet) < MOST_QUIET and len(shape) < MAX_LINE:
+            result.quiet.add(shape)
 
 
 def _shape(raw: bytes) -> bytes:

@@ -122,7 +122,7 @@ def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
     texts: set[str] = set()
     rest: list[int] = []
     for i, pattern in enumerate(patterns):
-        wanted = required(pattern) if _is_regular(pattern) else None
+        wanted = _required(pattern)
         texts |= wanted or set()
         if wanted is None:
             rest.append(i)
@@ -135,12 +135,11 @@ def _holds_another(text: str, texts: Set[str]) -> bool:
     return any(text[i:j] in texts for i in range(size) for j in range(i + SHORTEST // 2, size + 1) if j - i < size)
 
 
-def _is_regular(pattern: str) -> bool:
+def _required(pattern: str) -> Set[str] | None:
     try:
-        re.compile(pattern)
+        return required(pattern)
     except re.error:
-        return False
-    return True
+        return None
 
 
 def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False) -> Any:
