@@ -119,12 +119,27 @@ def _sections(lines: Lines, marks: Mapping[Mark, Sequence[int]], post: int | Non
     annotations, exits = marks.get(Mark.ANNOTATION, ()), marks.get(Mark.EXIT, ())
     sections = [Section("Set up job", 1, starts[0] - 1)] if starts[0] > 1 else []
     for start, following in zip(starts, [*starts[1:], last + 1], strict=True):
-        name = lines[start].removeprefix("##[group]Run ")
-        sections.append(Section(name, start, following - 1))
+        sections.append(Section(_script_name(lines, start), start, following - 1))
     ended = {i for n in exits if (i := _index(sections, n)) is not None}
     noted = {i for n in annotations if (i := _index(sections, n)) is not None}
     failed = ended or noted
     return tuple(Section(s.name, s.start, s.end, i in failed) for i, s in enumerate(sections))
+
+
+_PREPARES = re.compile(r"^(?:set [-+]|export |source |\. |cd |ulimit |shopt )")
+
+
+def _script_name(lines: Lines, start: int) -> str:
+    """A step by the first line of its script that does something; lines that only prepare the shell name nothing."""
+    first = lines[start].removeprefix("##[group]Run ")
+    if not _PREPARES.search(first):
+        return first
+    for n in range(start + 1, start + 6):
+        if lines[n].startswith(("shell:", "env:", "##[")):
+            break
+        if lines[n].strip() and not _PREPARES.search(lines[n]):
+            return lines[n].strip()
+    return first
 
 
 def _index(sections: Sequence[Section], line: int) -> int | None:
