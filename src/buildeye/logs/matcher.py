@@ -192,6 +192,22 @@ def _store(cache: Path, name: str, made: Matcher) -> None:
         return
 
 
+def kept_database(expressions: Sequence[bytes], ids: Sequence[int], cache: Path) -> Any:
+    """A small database, from the cache when the same was compiled before."""
+    version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}".encode()
+    path = cache / f"{hashlib.sha256(b'|'.join([version, *expressions])).hexdigest()[:24]}.small.hsdb"
+    try:
+        return _loaded(path)
+    except (OSError, hyperscan.HyperscanError):
+        made = _compile(expressions, ids)
+    try:
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _put(path, hyperscan.dumpb(made))
+    except OSError:
+        return made
+    return made
+
+
 def _put(path: Path, data: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f:
         f.write(data)

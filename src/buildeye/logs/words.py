@@ -7,10 +7,9 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Any
 
-import hyperscan
-
 from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
+from buildeye.logs.matcher import cache_folder, kept_database
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
 
@@ -53,10 +52,7 @@ _SOUNDS: tuple[tuple[_Sound, str], ...] = (
 
 @lru_cache(maxsize=1)
 def _ear() -> Any:
-    database = hyperscan.Database()
-    expressions = [pattern.encode() for _, pattern in _SOUNDS]
-    database.compile(expressions=expressions, ids=[int(sound) for sound, _ in _SOUNDS], flags=[0] * len(_SOUNDS))
-    return database
+    return kept_database([p.encode() for _, p in _SOUNDS], [int(sound) for sound, _ in _SOUNDS], cache_folder())
 
 
 def _sounds(text: str) -> set[int]:
