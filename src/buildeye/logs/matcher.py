@@ -1,7 +1,7 @@
 """Patterns of rules compiled for raw bytes and for cleaned lines, kept on disk by content.
 
 The plain text that each pattern asks for makes one linear-time database for raw bytes; the patterns themselves make
-another for the lines that hold such text. How many rules there are hardly matters, and no pattern can hang.
+another for the lines that hold such text. The cost grows slowly with the number of rules, and no pattern can hang.
 """
 
 import hashlib
