@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from buildeye.logs.engine import FIRST_HITS, LAST_HITS, scan
+from buildeye import knowledge
+from buildeye.logs.engine import FIRST_HITS, LAST_HITS, LATE_BYTES, scan, scan_late, scan_short
 from buildeye.logs.lines import Lines
 from buildeye.logs.matcher import Matcher
+from buildeye.logs.rules import load_packs
 from buildeye.logs.source import Block, LogFile
+from buildeye.logs.text import bare, clean
 from buildeye.model import UsageError
 
 PATTERNS = (r"^FAILED (\S+)", r"error: .+$", r"No space left on device")
@@ -39,7 +42,7 @@ def matcher() -> Matcher:
 
 def test_a_pattern_anchored_at_the_start_matches_behind_the_stamp_of_the_runner(matcher: Matcher) -> None:
     log = LogFile.of("x", b"2026-05-12T08:14:02.1234567Z FAILED a.py::t\nnot FAILED_ here\n")
-    assert scan(log, matcher).hits[0] == [1]
+    assert scan_short(log, matcher).hits[0] == [1]
 
 
 @given(
@@ -54,7 +57,7 @@ def test_a_pattern_anchored_at_the_start_matches_behind_the_stamp_of_the_runner(
 def test_hits_do_not_depend_on_where_blocks_end(lines: list[str], step: int) -> None:
     matcher = Matcher.compile(PATTERNS)
     data = "\n".join(lines).encode()
-    found = scan(small(data, step), matcher)
+    found = scan_short(small(data, step), matcher)
     for i, pattern in enumerate(PATTERNS):
         wanted = [
             n
@@ -110,3 +113,41 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
 def test_a_pattern_that_cannot_be_compiled_is_named() -> None:
     with pytest.raises(UsageError, match=r"look\|ahead|a\(\?=b\)"):
         Matcher.compile([r"a(?=b)"])
+
+
+LATE = (r"^panic: (\w+)$", r"^error: (\w+)$")
+"""One pattern that asks for a rare text, one that asks for a common one."""
+
+
+def test_what_too_many_lines_hold_is_looked_for_where_a_failure_is_told_only() -> None:
+    matcher = Matcher.compile(LATE)
+    filler = b"x" * 99 + b"\n"
+    half = filler * (2 * LATE_BYTES // len(filler))
+    log = LogFile.of("x", b"error: early\npanic: early\n" + half + b"error: ended\n" + half + b"error: last\n")
+    lines = half.count(b"\n")
+    found = scan(log, matcher)
+    assert found.hits == {0: [2]}
+    scan_late(log, matcher, {1}, [lines + 3], found)
+    assert found.hits == {0: [2], 1: [lines + 3, 2 * lines + 4]}
+
+
+def test_late_patterns_that_nobody_wants_are_not_looked_for() -> None:
+    matcher = Matcher.compile(LATE)
+    log = LogFile.of("x", b"error: last\n")
+    found = scan(log, matcher)
+    scan_late(log, matcher, set(), (), found)
+    assert found.hits == {}
+
+
+def test_every_pattern_finds_its_examples_in_raw_lines_as_re_does_in_cleaned_ones() -> None:
+    rules = load_packs(knowledge.pack_files())
+    patterns = list(dict.fromkeys(p for rule in rules for p in rule.any))
+    examples = (x for rule in rules for x in (*rule.must_match, *rule.must_not_match))
+    lines = list(dict.fromkeys(line for example in examples for line in example.split("\n")))
+    cleaned = [(text, bare(text)) for text in (clean(line.encode()) for line in lines)]
+    data = "".join(f"2026-05-12T08:14:02.1234567Z {line}\n" for line in lines).encode()
+    hits = scan_short(LogFile.of("x", data), Matcher.compile(patterns)).hits
+    for i, pattern in enumerate(patterns):
+        search = re.compile(pattern).search
+        wanted = [n for n, texts in enumerate(cleaned, 1) if any(map(search, texts))]
+        assert hits.get(i, [])[:FIRST_HITS] == wanted[:FIRST_HITS], pattern

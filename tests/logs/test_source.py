@@ -123,15 +123,15 @@ def test_a_growing_file_is_read_up_to_its_size_at_opening_and_a_shrinking_one_as
     assert content(log) == b"one\n"
 
 
-def test_blocks_end_after_line_feeds_and_number_their_lines(tmp_path: Path) -> None:
+def test_blocks_end_after_line_feeds(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"a\nbb\ncccccccccccc\nd\r\ne")
     with only(path) as log:
         assert list(log.blocks(6)) == [
-            Block(0, 1, False, b"a\nbb\n"),
-            Block(5, 3, False, b"cccccc"),
-            Block(11, 3, True, b"cccccc"),
-            Block(17, 3, True, b"\nd\r\ne"),
+            Block(0, False, b"a\nbb\n"),
+            Block(5, False, b"cccccc"),
+            Block(11, True, b"cccccc"),
+            Block(17, True, b"\nd\r\ne"),
         ]
 
 
@@ -145,7 +145,6 @@ def test_blocks_are_the_whole_log_in_order_whatever_their_size(pieces: list[byte
         assert following.continues is not block.data.endswith(b"\n")
     for block in blocks:
         assert 0 < len(block.data) <= size
-        assert block.line == data[: block.offset].count(b"\n") + 1
 
 
 JOBS = {"1_b.txt": b"B\n", "0_a b.txt": b"A\n", "10_c.txt": b"C\n"}

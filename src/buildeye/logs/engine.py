@@ -1,25 +1,18 @@
 """One pass of all patterns over raw bytes: which lines of a log are hit by which pattern.
 
-Each block is searched for the words that patterns ask for; the lines that hold one are cleaned, and an exact matcher
-says which patterns they match. `re` only takes captures, from lines that matched.
+Each block is searched for the texts that patterns ask for; a line that holds one is asked for the few patterns that
+could be in it. What answers is cleaned, and `re` has the last word.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from buildeye.logs.matcher import Matcher
+from buildeye.logs.matcher import Finder, Matcher, compiled
 from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 
-LATE_BYTES = 6 << 20
-"""Bytes at the end of a log in which patterns are looked for that are dear to look for."""
-MANY = 20_000
-"""Lines looked at closely before it pays to remember those that match nothing."""
-MOST_QUIET = 50_000
-"""Lines without a match that are remembered."""
-_STAMP = re.compile(rb"^\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)? ?")
-_LONG_NUMBER = re.compile(rb"\d{4,}")
+LATE_BYTES = 1 << 20
+"""Bytes before the end of a failed step, and of a log, in which patterns are looked for that are dear to look for."""
 FIRST_HITS = 400
 LAST_HITS = 100
 """Hits of one pattern that are kept: the first and the last so many; a line that repeats 100,000 times adds nothing."""
@@ -30,8 +23,6 @@ class Block(Protocol):
 
     @property
     def offset(self) -> int: ...
-    @property
-    def line(self) -> int: ...
     @property
     def continues(self) -> bool: ...
     @property
@@ -51,125 +42,125 @@ class Log(Protocol):
 
 @dataclass(slots=True)
 class Scan:
-    """What one pass found: lines by pattern id, how many lines there are, and where each block starts."""
+    """What was found: lines by pattern id, how many lines there are, and where each block starts."""
 
     hits: dict[int, list[int]] = field(default_factory=dict)
     lines: int = 0
     starts: list[tuple[int, int, bool]] = field(default_factory=list)
-    quiet: set[bytes] = field(default_factory=set)
-    candidates: int = 0
 
 
 def scan(log: Log, matcher: Matcher) -> Scan:
-    """Read a log once, block by block; memory is bounded by the block, not by the log."""
+    """Read a log once for all but the late patterns; memory is bounded by the block, not by the log."""
     result = Scan()
-    skip = matcher.late_ids
+    line = 1
     for block in log.blocks():
-        result.starts.append((block.line, block.offset, block.continues))
-        data = strip_ansi(_readable(block))
-        result.lines = _scan_block(result, data, block.line, matcher, (matcher.words, matcher.shapes), skip)
+        result.starts.append((line, block.offset, block.continues))
+        line = _scan_block(result, _readable(block), line, matcher, matcher.everywhere)
+        result.lines = line - block.data.endswith(b"\n")
     return result
 
 
-def scan_late(log: Log, matcher: Matcher, wanted: frozenset[int], result: Scan) -> None:
-    """A second look at the end of the log, for those late patterns that are `wanted`; their hits join the others.
+def scan_late(log: Log, matcher: Matcher, wanted: Set[int], ends: Sequence[int], result: Scan) -> None:
+    """Look for those late patterns that are `wanted` where a failure is told; their hits join the others.
 
-    A failure is told at the end of a log, so the last `LATE_BYTES` are enough for patterns that are dear to look for.
+    That is before the lines `ends`, where steps failed, and at the end of the log.
     """
-    if not wanted or matcher.late is None or not result.starts:
+    if not wanted or not result.starts:
         return
     found = Scan()
-    near_end = [start for start in result.starts if start[1] >= result.starts[-1][1] - LATE_BYTES]
-    for (line, offset, continues), following in zip(near_end, [*near_end[1:], (0, log.size, False)], strict=True):
-        if not continues:
-            data = strip_ansi(log.read(offset, following[1]))
-            _scan_block(found, data, line, matcher, (matcher.late,), frozenset())
+    last = log.size
+    places = [*(min(last, _end_of_block(log, result, line)) for line in ends), last]
+    for (line, offset, continues), following in zip(result.starts, [*result.starts[1:], (0, last, False)], strict=True):
+        if not continues and any(offset < place and following[1] > place - LATE_BYTES for place in places):
+            _scan_block(found, log.read(offset, following[1]), line, matcher, matcher.late)
     result.hits.update((pattern, lines) for pattern, lines in found.hits.items() if pattern in wanted)
 
 
-def _scan_block(
-    result: Scan, data: bytes, line: int, matcher: Matcher, finders: Sequence[Any], skip: frozenset[int]
-) -> int:
-    """Find the hits of a block and number its lines, going forward once; returns the number of its last line."""
+def scan_short(log: Log, matcher: Matcher) -> Scan:
+    """Read a short log for all patterns."""
+    result = scan(log, matcher)
+    scan_late(log, matcher, matcher.late.patterns, (), result)
+    return result
+
+
+def _end_of_block(log: Log, result: Scan, line: int) -> int:
+    """Where the block ends that a line is in."""
+    return next((offset for first, offset, _ in result.starts if first > line), log.size)
+
+
+def _scan_block(result: Scan, raw: bytes, line: int, matcher: Matcher, finder: Finder) -> int:
+    """Find the hits of a block that begins in a line; returns the line in which the next one begins."""
+    data = strip_ansi(raw)
     counted = 0
-    for start, patterns in _matched(result, data, _candidates(data, finders), matcher.exact):
+    for start, patterns in _matched(matcher, finder, data):
         line += data.count(b"\n", counted, start)
         counted = start
         for pattern in patterns:
-            if pattern not in skip and not (pattern in matcher.once and pattern in result.hits):
+            if not (pattern in matcher.once and pattern in result.hits):
                 _keep(result, pattern, line)
-    line += data.count(b"\n", counted)
-    return line - 1 if data.endswith(b"\n") else line
+    return line + data.count(b"\n", counted)
 
 
-def _candidates(data: bytes, finders: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """Lines that may match some pattern, in order: (start, end) in the block."""
-    ends: list[int] = []
-    framed = b"\n" + data + b"\n"
-    for finder in finders:
-        if finder is not None:
-            finder.scan(framed, match_event_handler=_ends_into(ends))
-    ends.sort()
+def _matched(matcher: Matcher, finder: Finder, data: bytes) -> Iterator[tuple[int, Iterable[int]]]:
+    """The lines of a block that match, in order: where each starts, and the patterns it matches."""
+    for start, end, groups, shapes in _candidates(finder, data):
+        line = b"\n" + data[start : min(end, start + MAX_LINE * 4)] + b"\n"
+        likely = set(shapes)
+        on_match = _ids_into(likely)
+        for group in groups:
+            finder.groups[group].scan(line, on_match)
+        if likely and (sure := _confirmed(matcher.patterns, likely, line)):
+            yield start, sure
+
+
+def _candidates(finder: Finder, data: bytes) -> Iterator[tuple[int, int, Set[int], Set[int]]]:
+    """Lines that some pattern may be in, in order: start, end, the groups to ask, and the shapes that were seen."""
     stop = -1
-    for end in ends:
-        inside = max(end - 2, 0)
-        if inside > stop or stop < 0:
-            start = data.rfind(b"\n", 0, inside) + 1
-            stop = data.find(b"\n", inside)
+    start = 0
+    groups: set[int] = set()
+    shapes: set[int] = set()
+    for at, what in _sightings(finder, data):
+        if at > stop:
+            if stop >= 0:
+                yield start, stop, groups, shapes
+                groups, shapes = set(), set()
+            start = data.rfind(b"\n", 0, at) + 1
+            stop = data.find(b"\n", at)
             stop = len(data) if stop < 0 else stop
-            yield start, stop
+        if what < 0:
+            shapes.add(~what)
+        else:
+            groups.update(finder.owners[what])
+    if stop >= 0:
+        yield start, stop, groups, shapes
 
 
-def _ends_into(ends: list[int]) -> Any:
-    add = ends.append
-
-    def on_match(_pattern: int, _start: int, end: int, _flags: int, _context: object) -> None:
-        add(end)
-
-    return on_match
-
-
-def _matched(
-    result: Scan, data: bytes, spans: Iterable[tuple[int, int]], exact: Sequence[Any]
-) -> Iterator[tuple[int, set[int]]]:
-    """The lines among `spans` that match, by their start, with the patterns they match.
-
-    Each line is a scan of its own: in one buffer with others, a large database of anchored patterns loses matches.
-    Once a log has had `MANY` candidates, lines that match nothing are remembered without their stamp and long numbers:
-    what a log says a million times is read once.
-    """
-    scans = [database.scan for database in exact if database is not None]
-    for start, end in spans:
-        result.candidates += 1
-        shape = _shape(data[start:end]) if result.candidates > MANY else b""
-        if shape and shape in result.quiet:
-            continue
-        found: set[int] = set()
-        on_match = _ids_into(found)
-        text = clean(data[start : min(end, start + MAX_LINE * 4)])
-        plain = bare(text)
-        for said in (text,) if plain == text else (text, plain):
-            raw = said.encode("utf-8", "replace")
-            for scan_line in scans:
-                scan_line(raw, match_event_handler=on_match)
-        if found:
-            yield start, found
-        elif shape and len(result.quiet) < MOST_QUIET and len(shape) < MAX_LINE:
-            result.quiet.add(shape)
-
-
-def _shape(raw: bytes) -> bytes:
-    """A raw line without its stamp and with every long number the same."""
-    return _LONG_NUMBER.sub(b"#", _STAMP.sub(b"", raw, 1) if raw[4:5] == b"-" else raw)
+def _sightings(finder: Finder, data: bytes) -> list[tuple[int, int]]:
+    """Where in a block what was seen, in order: a place within the line, and the text, or the complement of a shape."""
+    seen: list[tuple[int, int]] = []
+    add = seen.append
+    if finder.words:
+        finder.words.scan(data, lambda text, _start, end, _flags, _context: add((end - 1, text)))
+    if finder.shapes:
+        framed = b"\n" + data + b"\n"
+        finder.shapes.scan(framed, lambda shape, _start, end, _flags, _context: add((max(end - 2, 0), ~shape)))
+    seen.sort()
+    return seen
 
 
 def _ids_into(found: set[int]) -> Any:
     add = found.add
+    return lambda pattern, _start, _end, _flags, _context: add(pattern)
 
-    def on_match(pattern: int, _start: int, _end: int, _flags: int, _context: object) -> None:
-        add(pattern)
 
-    return on_match
+def _confirmed(patterns: Sequence[str], likely: Set[int], line: bytes) -> list[int]:
+    """Those of the likely patterns that the cleaned line matches, with the runner's mark or without."""
+    text = clean(line[1:-1])
+    plain = bare(text)
+    return [
+        i for i in likely
+        if (search := compiled(patterns[i]).search)(plain) or (plain is not text and search(text))
+    ]  # fmt: skip
 
 
 def _readable(block: Block) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import hyperscan
 
 from buildeye.logs.choose import weigh
-from buildeye.logs.engine import scan
+from buildeye.logs.engine import scan_short
 from buildeye.logs.matcher import Matcher, hyperscan_pattern, hyperscan_problem
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
@@ -61,7 +61,7 @@ class _Linear:
     def finds(self, patterns: Sequence[str], text: str) -> bool:
         if self.matcher is None:
             return True
-        hits = scan(LogFile.of("example", text.encode()), self.matcher).hits
+        hits = scan_short(LogFile.of("example", text.encode()), self.matcher).hits
         return any(self.patterns[p] in hits for p in patterns)
 
 

@@ -1,24 +1,28 @@
 """Text that must stand in a line for a pattern to match it: what a fast search for plain words can ask first.
 
 A pattern is taken apart as `re` parses it. A run of plain characters is required; of an alternation one of each
-branch's is; what may be left out requires nothing. Case is ignored, so that `[Ee]rror` counts as plain text too.
+branch's is; what may be left out requires nothing.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from re import _constants as kinds  # type: ignore[attr-defined]  # the parser of `re` has no public name
 from re import _parser as parser  # type: ignore[attr-defined]  # the parser of `re` has no public name
 from typing import Any
 
-SHORTEST = 6
-"""Characters that a required text needs to be worth a search."""
-MOST = 16
+USEFUL = 4
+"""Worth (see `_size`) that a text needs to be looked for at all."""
+RARE = 6
+"""Worth that a text needs to be looked for in the whole of a log."""
+MOST = 24
 """Alternatives that one pattern may ask for; with more, the search would find too much."""
 FEW = 3
 """Characters of a class that are followed one by one."""
 
 COMMON = frozenset((
     " line ", "before", ".lang.", " to be ", " failure", "[warning] ", "javadoc", "regression",
-    "artifact", "-->", "--check", "style ", "couldn't", " test ", " tests ", " cancelled", "credentials ",
+    "artifact", "-->", "--> ", "--check", "style ", "couldn't", " test ", " tests ", " cancelled", "credentials ",
     "http://", "https://", "checking ", "building ", ": note: ", "note: ", ": warning: ", "without ", "cannot ",
     "failed to ", "info: ", "debug: ", "running ", "starting ", "finished ", "compiling ", "downloading ",
     "installing ", "using ", " error", "error ", "error:", "error: ", "errors", "errors ", "failures",
@@ -28,17 +32,59 @@ COMMON = frozenset((
     " failed", "failed ", "missing", "missing ", "format", "function ", "process", " process ", "received",
     "received ", "channel", "cancel", "memory", " memory", "message", "unsupported", "found ", " found",
     "remote: ", "release", "install", "download", "connection", "config", "request", "default",
+    "generated ", "reference ", "argument ", "assert ", ": expected", ".rs:", ".py:", ".ts:", ".js:", ".go:",
+    "http/", " items", " changed", "status: ", "waiting for ", "headless", "Error", "Error:", "Error: ", "ERROR",
+    "ERROR ", "ERROR:", "ERROR: ", "Exception: ", "Failed", "Failed ", "Found ", "Received ", "Expected ", "Invalid ",
+    "Unknown ", "Cannot ", "Status: ", "Warning: ", "WARNING:", "WARNING: ", "[WARNING] ", "[WARN] ", "TOKEN",
+    "mismatch", "differ", "Couldn't", " WARNING", "...", "Checking ", "after ",
 ))  # fmt: skip
-"""Texts that stand in so many lines of healthy logs that asking for them is no use."""
+"""Texts that stand in so many lines of healthy logs that no whole log is asked for them."""
 
 _Texts = frozenset[str]
 _NOTHING: _Texts = frozenset({""})
 
 
-def required(pattern: str) -> _Texts | None:
-    """Lower-case texts of which every matching line holds at least one; None when no useful ones can be named."""
-    found = _of_sequence(parser.parse(pattern))
-    return found if found and min(map(_size, found)) >= SHORTEST and not found & COMMON else None
+@dataclass(frozen=True, slots=True)
+class Required:
+    """Texts of which every line that a pattern matches holds at least one; in lower case when `caseless`.
+
+    `rare` says that lines with one of them are few in a healthy log.
+    """
+
+    texts: frozenset[str]
+    caseless: bool
+    rare: bool
+
+
+def required(pattern: str) -> Required | None:
+    """The texts that a pattern asks for; None when no useful ones can be named."""
+    tree = parser.parse(pattern)
+    caseless = _ignores_case(tree, tree.state.flags)
+    found = _of_sequence(tree)
+    if found and caseless:
+        found = frozenset(text.lower() for text in found) if all(text.isascii() for text in found) else None
+    if not found or min(map(_size, found)) < USEFUL:
+        return None
+    return Required(found, caseless, _is_rare(found))
+
+
+def _ignores_case(items: Iterable[tuple[Any, Any]], flags: int = 0) -> bool:
+    """Does any part of a pattern ignore case?"""
+    if flags & re.IGNORECASE:
+        return True
+    return any(_ignores_case(part, added) for kind, value in items for part, added in _inside(kind, value))
+
+
+def _inside(kind: Any, value: Any) -> list[tuple[Iterable[tuple[Any, Any]], int]]:
+    """The parts of a part, each with the flags that are set in it."""
+    if kind is kinds.SUBPATTERN:
+        return [(value[-1], value[1])]
+    if kind is kinds.BRANCH:
+        return [(branch, 0) for branch in value[1]]
+    return [(value[2], 0)] if kind in _REPEATS else []
+
+
+_REPEATS = (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT)
 
 
 def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
@@ -49,6 +95,9 @@ def _of_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
         plain = _plain(kind, value)
         if plain and len(run) * len(plain) <= MOST:
             run = frozenset(one + more for one in run for more in plain)
+            continue
+        if again := _repeated(kind, value):
+            best, run = _better(best, frozenset(one + again for one in run)), frozenset({again})
             continue
         best, run = _better(best, run), _NOTHING
         if plain:
@@ -68,17 +117,23 @@ def _flat(items: Iterable[tuple[Any, Any]]) -> Iterable[tuple[Any, Any]]:
 
 
 def _plain(kind: Any, value: Any) -> _Texts | None:
-    """All that can stand here when that is little and plain text, whatever the case; None when it is not."""
+    """All that can stand here when that is little and plain text; None when it is not."""
     if kind is kinds.LITERAL:
-        return frozenset({chr(value).lower()}) if value < 128 else None
-    if kind is kinds.IN and all(k is kinds.LITERAL and v < 128 for k, v in value):
-        chars = frozenset(chr(v).lower() for _, v in value)
-        return chars if len(chars) <= FEW else None
+        return frozenset({chr(value)})
+    if kind is kinds.IN and all(k is kinds.LITERAL for k, _ in value):
+        return frozenset(chr(v) for _, v in value) if len(value) <= FEW else None
     if kind is kinds.BRANCH:
         return _joined([_plain_sequence(branch) for branch in value[1]])
     if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT) and value[:2] == (0, 1):
         return _joined([_NOTHING, _plain_sequence(value[2])])
     return None
+
+
+def _repeated(kind: Any, value: Any) -> str:
+    """The text of a character that must stand here several times and may stand more often."""
+    if kind in _REPEATS and value[0] > 0 and len(value[2]) == 1 and value[2][0][0] is kinds.LITERAL:
+        return chr(value[2][0][1]) * min(int(value[0]), 8)
+    return ""
 
 
 def _plain_sequence(items: Iterable[tuple[Any, Any]]) -> _Texts | None:
@@ -103,7 +158,7 @@ def _joined(parts: Sequence[_Texts | None]) -> _Texts | None:
 def _of_part(kind: Any, value: Any) -> _Texts | None:
     if kind is kinds.BRANCH:
         return _of_branches(value[1])
-    if kind in (kinds.MAX_REPEAT, kinds.MIN_REPEAT, kinds.POSSESSIVE_REPEAT):
+    if kind in _REPEATS:
         least, _, body = value
         return _of_sequence(body) if least > 0 else None
     return None
@@ -124,11 +179,19 @@ def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
 
 
 def _size(text: str) -> int:
-    """How rare a text is, in characters: a sign such as `=` or `[` is rarer than a letter and counts twice."""
-    return len(text) + sum(not c.isalnum() and not c.isspace() for c in text)
+    """How rare a text is: a capital letter or a sign such as `=` is rarer than a small letter and counts twice, a
+    character beyond ASCII six times."""
+    return sum(_SIGN if not c.isascii() else 1 if c.islower() or c.isdigit() or c in " \t" else 2 for c in text)
+
+
+_SIGN = 6
+
+
+def _is_rare(texts: _Texts) -> bool:
+    return min(map(_size, texts)) >= RARE and not texts & COMMON
 
 
 def _worth(texts: _Texts) -> tuple[bool, int, int, int]:
     """What is not common is best; longer is rarer; with enough length for that, fewer is cheaper."""
     shortest = min(map(_size, texts))
-    return not texts & COMMON, min(shortest, 8), -len(texts), shortest
+    return _is_rare(texts), min(shortest, 10), -len(texts), shortest

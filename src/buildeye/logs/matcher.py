@@ -1,7 +1,8 @@
-"""Patterns of rules compiled for raw bytes and for cleaned lines, kept on disk by content.
+"""Patterns of rules compiled for a fast search, kept on disk by content.
 
-The plain text that each pattern asks for makes one linear-time database for raw bytes; the patterns themselves make
-another for the lines that hold such text. The cost grows slowly with the number of rules, and no pattern can hang.
+The plain texts that patterns ask for make one linear-time database for raw bytes. A line that holds such a text is
+asked for the few patterns that could be in it, group by group, in linear time too; `re` confirms and takes captures.
+So the cost hardly grows with the number of rules, and no pattern can hang.
 """
 
 import hashlib
@@ -9,36 +10,47 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import hyperscan
 
-from buildeye.logs.literals import SHORTEST, required
+from buildeye.logs.literals import Required, required
 from buildeye.model import UsageError
 
-_FORM = 12
+_FORM = 21
 """Raised when the cached form changes."""
+GROUP = 128
+"""Patterns that are compiled together: fewer are dearer to compile, more are dearer to ask a line for."""
+LOOSE = 8
+"""A part that may be repeated up to so often or more is compiled as if it had no limit, which is far cheaper."""
+_LIMIT = re.compile(r"(?<=[\]).wWsSdD])\{(?P<least>\d+),(?P<most>\d+)\}")
+_LEAST = {"0": "*", "1": "+"}
 
 
 def hyperscan_pattern(pattern: str) -> bytes:
-    """The same pattern for raw bytes that begin and end with a line feed: `^` and `$` stand for what may be there.
+    """A pattern for raw lines that begin with a line feed, which matches whatever `pattern` matches, or more.
 
-    `^` is also behind what cleaning takes away, `$` before it. Real anchors are not used: where many patterns have
+    `^` stands for what cleaning takes away there, `$` for nothing. Real anchors are not used: where many patterns have
     them, matches are lost that depend on the line before.
     """
     flags, body = ("(?i)", pattern[4:]) if pattern.startswith("(?i)") else ("", pattern)
     if body.startswith("^"):
         body = r"\W(?:" + body[1:] + ")"
     if body.endswith("$") and not body.endswith(r"\$"):
-        body = body[:-1] + r"[ \t\r]*\n"
+        body = body[:-1]
     elif body.endswith("$)") and not body.endswith(r"\$)"):
-        body = body[:-2] + r"[ \t\r]*\n)"
-    return (flags + body).encode()
+        body = body[:-2] + ")"
+    return (flags + _LIMIT.sub(_without_limit, body)).encode()
+
+
+def _without_limit(found: re.Match[str]) -> str:
+    least = found["least"]
+    return found[0] if int(found["most"]) < LOOSE else _LEAST.get(least, f"{{{least},}}")
 
 
 def hyperscan_problem(pattern: str) -> str | None:
@@ -56,162 +68,229 @@ def compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+class Database:
+    """A compiled database that is taken from its file when it is first asked, and compiled when that is not there."""
+
+    __slots__ = ("_caseless", "_expressions", "_ids", "_literal", "_made", "_path")
+
+    def __init__(
+        self, expressions: Sequence[bytes], ids: Sequence[int], caseless: Sequence[bool] = (), path: Path | None = None
+    ) -> None:
+        """`ids` name the expressions in matches. With `caseless` the expressions are plain texts, one flag each."""
+        self._expressions = expressions
+        self._ids = ids
+        self._caseless = caseless
+        self._path = path
+        self._made: Any = None
+
+    def __bool__(self) -> bool:
+        return bool(self._expressions)
+
+    def scan(self, data: bytes, on_match: Any) -> None:
+        """Call `on_match(id, start, end, flags, context)` for each match in `data`."""
+        if self._made is None:
+            self.prepare()
+        self._made.scan(data, match_event_handler=on_match)
+
+    def prepare(self) -> None:
+        """Load or compile, and keep on disk what had to be compiled. UsageError names a pattern that is refused."""
+        self._made = _loaded(self._path) or self._compile()
+
+    def _compile(self) -> Any:
+        database = hyperscan.Database()
+        flags = [hyperscan.HS_FLAG_CASELESS if each else 0 for each in self._caseless] or [0] * len(self._expressions)
+        try:
+            database.compile(
+                expressions=list(self._expressions), ids=list(self._ids), flags=flags, literal=bool(self._caseless)
+            )
+        except hyperscan.HyperscanError as e:
+            raise UsageError(_refused(self._expressions, e)) from e
+        if self._path:
+            _put(self._path, hyperscan.dumpb(database))
+        return database
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is looked for so that lines are found which some of the patterns may be in.
+
+    `texts` are plain, each with whether case is ignored; `owners` says by text which `groups` of patterns ask for it.
+    Patterns that ask for no text are in `shapes`.
+    """
+
+    texts: Sequence[tuple[str, bool]]
+    owners: Sequence[Sequence[int]]
+    groups: Sequence[Sequence[int]]
+    shapes: Sequence[int]
+
+
+class Finder:
+    """The databases of a plan: `words` for its texts, `groups`, and `shapes` as raw lines have them."""
+
+    __slots__ = ("groups", "owners", "patterns", "shapes", "words")
+
+    def __init__(self, patterns: Sequence[str], plan: Plan, place: "_Place") -> None:
+        """`patterns` are all that there are; `place` is where the databases are kept."""
+
+        def database(ids: Sequence[int], part: str) -> Database:
+            return Database([hyperscan_pattern(patterns[i]) for i in ids], ids, (), place.of(part))
+
+        texts, caseless = [text.encode() for text, _ in plan.texts], [each for _, each in plan.texts]
+        self.words = Database(texts, range(len(texts)), caseless, place.of("words"))
+        self.owners = plan.owners
+        self.groups = [database(group, f"group{number}") for number, group in enumerate(plan.groups)]
+        self.shapes = database(plan.shapes, "shapes")
+        self.patterns = frozenset(i for group in (*plan.groups, plan.shapes) for i in group)
+
+
 @dataclass(frozen=True, slots=True)
 class Matcher:
     """Compiled patterns; a pattern's id is its position in the list it was compiled from.
 
-    Most patterns need some plain text of their own to be in a line: `words` finds all such texts at once. The few
-    others are in `shapes`, as raw lines have them; those of them that may wait until more is known of the log
-    (`late_ids`) are in `late`. Lines found by these are cleaned, and `exact` says in linear time which patterns they
-    match.
+    The whole of a log is searched with `everywhere`; `late` holds patterns that are dear to look for, or that too many
+    lines are like. Of the patterns in `once` only the first hit of a log is kept.
     """
 
-    words: Any
-    shapes: Any
-    late: Any
-    exact: tuple[Any, ...]
-    late_ids: frozenset[int] = frozenset()
+    patterns: Sequence[str]
+    everywhere: Finder
+    late: Finder
     once: frozenset[int] = frozenset()
 
     @classmethod
     def compile(
-        cls,
-        patterns: Sequence[str],
-        cache: Path | None = None,
-        once: frozenset[int] = frozenset(),
-        waiting: frozenset[int] = frozenset(),
+        cls, patterns: Sequence[str], cache: Path | None = None, once: frozenset[int] = frozenset()
     ) -> "Matcher":
-        """Compile, or take from the folder `cache` what was compiled from the same patterns before.
-
-        Of the patterns in `once` only the first hit of a log is kept; those in `waiting` may be left to `scan_late`.
-        """
+        """Compile, or take from the folder `cache` what was compiled from the same patterns before."""
         version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
-        key = "\0".join([version, *map(str, sorted(waiting)), *patterns])
-        name = hashlib.sha256(key.encode()).hexdigest()[:24]
-        if cache and (kept := _load(cache, name)):
-            return replace(kept, once=once)
-        with ThreadPoolExecutor(SHARES) as pool:
-            shares = [range(first, len(patterns), SHARES) for first in range(SHARES)]
-            exact = [pool.submit(_compile_exact, patterns, share) for share in shares]
-            texts, rest = _sort_out(patterns)
-            late, early = ([i for i in rest if (i in waiting) is wanted] for wanted in (True, False))
-            made = cls(
-                _compile([text.encode() for text in texts], range(len(texts)), literal=True),
-                _compile([hyperscan_pattern(patterns[i]) for i in early], early),
-                _compile([hyperscan_pattern(patterns[i]) for i in late], late),
-                tuple(share.result() for share in exact),
-                frozenset(late),
-                once,
-            )
-        if cache:
-            _store(cache, name, made)
-        return made
+        name = hashlib.sha256("\0".join([version, *patterns]).encode()).hexdigest()[:24]
+        kept = _kept_plans(cache, name)
+        everywhere, late = kept or _plans(patterns)
+        matcher = cls(
+            patterns,
+            Finder(patterns, everywhere, _Place(cache, f"{name}.all")),
+            Finder(patterns, late, _Place(cache, f"{name}.late")),
+            once,
+        )
+        if not kept:
+            matcher.prepare()
+            if cache:
+                _put(cache / f"{name}.plan.json", json.dumps([astuple(everywhere), astuple(late)]).encode())
+        return matcher
+
+    def prepare(self) -> None:
+        """Load or compile all at once, on all cores."""
+        finders = (self.everywhere, self.late)
+        databases = [d for finder in finders for d in (finder.words, finder.shapes, *finder.groups)]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            for done in [pool.submit(database.prepare) for database in databases if database]:
+                done.result()
 
 
-def _compile_exact(patterns: Sequence[str], share: Sequence[int]) -> Any:
-    return _compile([patterns[i].encode() for i in share], share)
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where the databases of one finder are kept; nowhere without a folder."""
+
+    folder: Path | None
+    name: str
+
+    def of(self, part: str) -> Path | None:
+        return self.folder / f"{self.name}.{part}.hsdb" if self.folder else None
 
 
-_PARTS = ("words", "shapes", "late")
-SHARES = 2
-"""Parts in which the patterns for cleaned lines are compiled, each on a core of its own."""
+def _plans(patterns: Sequence[str]) -> tuple[Plan, Plan]:
+    """What to look for in the whole of a log, and what only where a failure is told."""
+    wanted = [_wanted(pattern) for pattern in patterns]
+    rare = [i for i, each in enumerate(wanted) if each and each.rare]
+    return _plan(wanted, rare), _plan(wanted, sorted({*range(len(patterns))} - set(rare)))
 
 
-def _sort_out(patterns: Sequence[str]) -> tuple[list[str], list[int]]:
-    """The texts to look for, and the patterns for which there is no such text."""
-    texts: set[str] = set()
-    rest: list[int] = []
-    for i, pattern in enumerate(patterns):
-        wanted = _required(pattern)
-        texts |= wanted or set()
-        if wanted is None:
-            rest.append(i)
-    return sorted(text for text in texts if not _holds_another(text, texts)), rest
-
-
-def _holds_another(text: str, texts: Set[str]) -> bool:
-    """Does the text hold a shorter one of `texts`, so that looking for that one finds it too?"""
-    size = len(text)
-    return any(text[i:j] in texts for i in range(size) for j in range(i + SHORTEST // 2, size + 1) if j - i < size)
-
-
-def _required(pattern: str) -> Set[str] | None:
+def _wanted(pattern: str) -> Required | None:
     try:
         return required(pattern)
     except re.error:
         return None
 
 
-def _compile(expressions: Sequence[bytes], ids: Iterable[int], *, literal: bool = False) -> Any:
-    if not expressions:
+def _plan(wanted: Sequence[Required | None], ids: Sequence[int]) -> Plan:
+    """Patterns that ask for the same text come into one group, so that a line is asked for few groups."""
+    askers: dict[tuple[str, bool], set[int]] = {}
+    for i in ids:
+        if each := wanted[i]:
+            for text in each.texts:
+                askers.setdefault((text, each.caseless), set()).add(i)
+    _drop_longer(askers)
+    texts = sorted(askers)
+    order = list(dict.fromkeys(i for text in texts for i in sorted(askers[text])))
+    group_of = {i: position // GROUP for position, i in enumerate(order)}
+    return Plan(
+        texts,
+        [sorted({group_of[i] for i in askers[text]}) for text in texts],
+        [order[start : start + GROUP] for start in range(0, len(order), GROUP)],
+        [i for i in ids if not wanted[i]],
+    )
+
+
+def _drop_longer(askers: dict[tuple[str, bool], set[int]]) -> None:
+    """Leave out each text that holds another, whose lines are found with the other; its askers go there."""
+    texts = sorted(askers, key=lambda each: (len(each[0]), each))
+    finder = Database([text.encode() for text, _ in texts], range(len(texts)), [caseless for _, caseless in texts])
+    for i in range(len(texts) - 1, -1, -1):
+        held: set[int] = set()
+        finder.scan(texts[i][0].encode(), lambda text, *_: held.add(text))  # noqa: B023 - called before it returns
+        shorter = [texts[k] for k in sorted(held) if k < i and (texts[k][1] or not texts[i][1])]
+        if shorter:
+            askers[shorter[0]] |= askers.pop(texts[i])
+
+
+def _kept_plans(cache: Path | None, name: str) -> tuple[Plan, Plan] | None:
+    if cache is None:
         return None
-    flags = [hyperscan.HS_FLAG_CASELESS if literal else 0] * len(expressions)
-    database = hyperscan.Database()
     try:
-        database.compile(expressions=expressions, ids=list(ids), flags=flags, literal=literal)
-    except hyperscan.HyperscanError as e:
-        raise UsageError(_refused(expressions, e)) from e
-    return database
+        everywhere, late = json.loads((cache / f"{name}.plan.json").read_bytes())
+        return Plan(*everywhere), Plan(*late)
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def _refused(expressions: Sequence[bytes], error: Exception) -> str:
     for expression in expressions:
-        if said := hyperscan_problem(expression.decode()):
-            return f"rule pattern {expression.decode()!r}: {said}; check the pack with `build-eye rules lint`"
+        try:
+            hyperscan.Database().compile(expressions=[expression], flags=[0])
+        except hyperscan.HyperscanError as e:
+            return (
+                f"rule pattern {expression.decode()!r}: the linear-time matcher refuses it ({e}); "
+                "check the pack with `build-eye rules lint`"
+            )
     return f"the failure rules do not compile together ({error}); check the packs with `build-eye rules lint`"
 
 
-def _load(cache: Path, name: str) -> Matcher | None:
+def _loaded(path: Path | None) -> Any:
+    if path is None:
+        return None
     try:
-        late = json.loads((cache / f"{name}.late.json").read_bytes())
-        parts = {part: _loaded(cache / f"{name}.{part}.hsdb") for part in _PARTS}
-        exact = tuple(_loaded(cache / f"{name}.exact{i}.hsdb") for i in range(SHARES))
-        return Matcher(**parts, exact=exact, late_ids=frozenset(late))
-    except (OSError, ValueError, TypeError, hyperscan.HyperscanError):
+        database = hyperscan.loadb(path.read_bytes(), hyperscan.HS_MODE_BLOCK)
+        database.scratch = hyperscan.Scratch(database)
+    except (OSError, hyperscan.HyperscanError):
         return None
-
-
-def _loaded(path: Path) -> Any:
-    data = path.read_bytes()
-    if not data:
-        return None
-    database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
-    database.scratch = hyperscan.Scratch(database)
     return database
 
 
-def _store(cache: Path, name: str, made: Matcher) -> None:
-    """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
-    try:
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        parts = [(part, getattr(made, part)) for part in _PARTS]
-        for part, database in [*parts, *((f"exact{i}", database) for i, database in enumerate(made.exact))]:
-            _put(cache / f"{name}.{part}.hsdb", hyperscan.dumpb(database) if database is not None else b"")
-        _put(cache / f"{name}.late.json", json.dumps(sorted(made.late_ids)).encode())
-    except OSError:
-        return
-
-
-def kept_database(expressions: Sequence[bytes], ids: Sequence[int], cache: Path) -> Any:
+def kept_database(expressions: Sequence[bytes], ids: Sequence[int], cache: Path) -> Database:
     """A small database, from the cache when the same was compiled before."""
     version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}".encode()
-    path = cache / f"{hashlib.sha256(b'|'.join([version, *expressions])).hexdigest()[:24]}.small.hsdb"
-    try:
-        return _loaded(path)
-    except (OSError, hyperscan.HyperscanError):
-        made = _compile(expressions, ids)
-    try:
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _put(path, hyperscan.dumpb(made))
-    except OSError:
-        return made
-    return made
+    name = hashlib.sha256(b"|".join([version, *expressions])).hexdigest()[:24]
+    return Database(expressions, ids, (), cache / f"{name}.small.hsdb")
 
 
 def _put(path: Path, data: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f:
-        f.write(data)
-    Path(f.name).replace(path)
+    """Keep what was compiled for the next call; a cache that cannot be written is no reason to fail."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as f:
+            f.write(data)
+        Path(f.name).replace(path)
+    except OSError:
+        return
 
 
 def cache_folder() -> Path:

@@ -21,6 +21,8 @@ from buildeye.model import Cause, Cost, Determinism, Suggestion, UsageError
 
 _FORM = "2"
 """Raised when the cached form of rules changes."""
+FAILED_STEPS = 2
+"""Failed steps of a log before whose ends is looked for what is dear to look for."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,18 @@ class RuleSet:
     @cached_property
     def matcher(self) -> Matcher:
         """The compiled database, from the cache when these rules were compiled before."""
-        table = self._table
-        once = frozenset(i for i, (kind, _, _) in enumerate(table) if kind in ("all", "absent"))
-        waiting = frozenset(i for i, (kind, _, owner) in enumerate(table) if kind == "any" and self.rules[owner].all)
-        return Matcher.compile([pattern for _, pattern, _ in table], self.cache, once, waiting)
+        once = frozenset(i for i, (kind, _, _) in enumerate(self._table) if kind in ("all", "absent"))
+        return Matcher.compile([pattern for _, pattern, _ in self._table], self.cache, once)
 
     def find(self, log: Log) -> "Findings":
         """Read a log once; what comes back are confirmed hits and marks, not candidates."""
         found = scan(log, self.matcher)
-        missing = self._missing(found)
-        late = frozenset(i for i in self.matcher.late_ids if self._table[i][2] not in missing)
-        scan_late(log, self.matcher, late, found)
+        missing = self._missing(found, self.matcher.everywhere.patterns)
+        late = {
+            i for i in self.matcher.late.patterns if self._table[i][2] not in missing or self._table[i][0] == "mark"
+        }
+        scan_late(log, self.matcher, late, self._marks(found).get(Mark.EXIT, ())[:FAILED_STEPS], found)
+        missing |= self._missing(found, self.matcher.late.patterns)
         lines = Lines(log, found)
         return Findings(lines, self._marks(found), self._hits(lines, found, missing))
 
@@ -64,12 +67,12 @@ class RuleSet:
             result.setdefault(mark, set()).update(found.hits.get(i, ()))
         return {mark: sorted(numbers) for mark, numbers in result.items() if numbers}
 
-    def _missing(self, found: Scan) -> set[int]:
+    def _missing(self, found: Scan, looked_for: Set[int]) -> set[int]:
         """Rules that cannot hold in this log: one of `all` is nowhere, or one of `absent` is somewhere."""
         return {
             owner
             for i, (kind, _, owner) in enumerate(self._table)
-            if kind in ("all", "absent") and bool(found.hits.get(i)) != (kind == "all")
+            if kind in ("all", "absent") and i in looked_for and bool(found.hits.get(i)) != (kind == "all")
         }
 
     def _hits(self, lines: Lines, found: Scan, missing: Set[int]) -> list[Hit]:

@@ -26,7 +26,7 @@ from buildeye.model import OutsideError, UsageError
 
 MAX_LOG_BYTES = 4 * 1024 * MIB
 """Most bytes of one log, or of all logs of one archive, after decompression."""
-BLOCK_BYTES = 8 * MIB
+BLOCK_BYTES = MIB
 SPOOL_MEMORY = 64 * MIB
 """Unpacked bytes kept in memory; more go to a temporary file."""
 ZSTD_SPOOL_MEMORY = 8 * MIB
@@ -49,12 +49,10 @@ class _Readable(Protocol):
 class Block:
     """A run of bytes of a log.
 
-    `offset` is where it starts; `line` the 1-based number of its first line (only line feeds count); `continues` says
-    that its first bytes belong to a line begun in an earlier block.
+    `offset` is where it starts; `continues` says that its first bytes belong to a line begun in an earlier block.
     """
 
     offset: int
-    line: int
     continues: bool
     data: bytes
 
@@ -110,13 +108,12 @@ class LogFile:
 
         A block ends right after a line feed when there is one in its window; a longer line is cut at the window.
         """
-        offset, line, continues = 0, 1, False
+        offset, continues = 0, False
         while data := self.read(offset, offset + size):
             if offset + len(data) < self.size and (cut := data.rfind(b"\n") + 1):
                 data = data[:cut]
-            block = Block(offset, line, continues, data)
+            block = Block(offset, continues, data)
             offset += len(data)
-            line += data.count(b"\n")
             continues = not data.endswith(b"\n")
             del data
             yield block

@@ -8,6 +8,8 @@ import re
 MAX_LINE = 4000
 """Characters of one line that are looked at and quoted; a longer line is cut here."""
 
+CARETS = 1 << 16
+"""Bytes from the start of a block in which terminal sequences as `cat -v` writes them are looked for."""
 ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])|\^\[\[[0-9;]{0,20}[mK]"
 )
@@ -37,8 +39,11 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def strip_ansi(data: bytes) -> bytes:
-    """Terminal sequences removed; newlines stay where they are, so line numbers do not move."""
-    return ANSI.sub(b"", data) if b"\x1b" in data or b"^[[" in data else data
+    """Terminal sequences removed; newlines stay where they are, so line numbers do not move.
+
+    Those that `cat -v` wrote are removed when the beginning has some: a log is written in one of both ways.
+    """
+    return ANSI.sub(b"", data) if b"\x1b" in data or data.find(b"^[[", 0, CARETS) >= 0 else data
 
 
 def clean(raw: bytes) -> str:

@@ -1,15 +1,14 @@
 """Where to look when no rule knows a log: lines that sound like failure, the last cluster of them before the end."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import Any
 
 from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
-from buildeye.logs.matcher import cache_folder, kept_database
+from buildeye.logs.matcher import Database, cache_folder, kept_database
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import bare
 
@@ -51,14 +50,14 @@ _SOUNDS: tuple[tuple[_Sound, str], ...] = (
 
 
 @lru_cache(maxsize=1)
-def _ear() -> Any:
+def _ear() -> Database:
     return kept_database([p.encode() for _, p in _SOUNDS], [int(sound) for sound, _ in _SOUNDS], cache_folder())
 
 
 def _sounds(text: str) -> set[int]:
     heard: set[int] = set()
     add = heard.add
-    _ear().scan(text.encode("utf-8", "replace"), match_event_handler=lambda sound, *_: add(sound))
+    _ear().scan(text.encode("utf-8", "replace"), lambda sound, *_: add(sound))
     return heard
 
 
@@ -104,11 +103,9 @@ def spots(lines: Lines, structure: Structure, only: Sequence[int] | None = None)
     section = structure.failed
     last = structure.end
     first = max(1, last - REACH, section.start if section else 1)
-    numbers = range(first, min(last, lines.count) + 1) if only is None else only
-    found = [Spot(n, lines[n], w) for n in numbers if not structure.is_echo(n) and (w := weight(lines[n])) > 0]
-    if only is None and found:
-        found = _last_cluster(found)
-    return sorted(found, key=lambda s: (-s.weight, s.line))
+    numbers = range(min(last, lines.count), first - 1, -1) if only is None else only
+    heard = (Spot(n, lines[n], w) for n in numbers if not structure.is_echo(n) and (w := weight(lines[n])) > 0)
+    return sorted(_last_cluster(heard) if only is None else heard, key=lambda s: (-s.weight, s.line))
 
 
 def noted(lines: Lines, structure: Structure) -> int | None:
@@ -150,11 +147,14 @@ def last_said(lines: Lines, structure: Structure) -> int | None:
     return None
 
 
-def _last_cluster(found: list[Spot], gap: int = 60) -> list[Spot]:
+def _last_cluster(backwards: Iterable[Spot], gap: int = 60) -> list[Spot]:
     """The last run of spots that holds a strong one; a failure ends a log, what stands far above it was survived."""
-    clusters: list[list[Spot]] = [[found[0]]]
-    for spot in found[1:]:
-        if spot.line - clusters[-1][-1].line > gap:
-            clusters.append([])
-        clusters[-1].append(spot)
-    return next((c for c in reversed(clusters) if any(s.weight >= 1 for s in c)), clusters[-1])
+    last: list[Spot] = []
+    cluster: list[Spot] = []
+    for spot in backwards:
+        if cluster and cluster[-1].line - spot.line > gap:
+            if any(s.weight >= 1 for s in cluster):
+                return cluster
+            last, cluster = last or cluster, []
+        cluster.append(spot)
+    return cluster if any(s.weight >= 1 for s in cluster) else last or cluster
