@@ -13,6 +13,8 @@ from buildeye.logs.text import MAX_LINE, bare, clean, strip_ansi
 
 LATE_BYTES = 1 << 20
 """Bytes before the end of a failed step, and of a log, in which patterns are looked for that are dear to look for."""
+_END = b"\n\n"
+"""What ends a piece that is searched. Hyperscan misses some matches that end at the last byte of what it is given."""
 FIRST_HITS = 400
 LAST_HITS = 100
 """Hits of one pattern that are kept: the first and the last so many; a line that repeats 100,000 times adds nothing."""
@@ -92,24 +94,29 @@ def _scan_block(result: Scan, raw: bytes, line: int, matcher: Matcher, finder: F
     """Find the hits of a block that begins in a line; returns the line in which the next one begins."""
     data = strip_ansi(raw)
     counted = 0
-    for start, patterns in _matched(matcher, finder, data):
+    for start, patterns in _matched(matcher, finder, data, matcher.once & result.hits.keys()):
         line += data.count(b"\n", counted, start)
         counted = start
         for pattern in patterns:
-            if not (pattern in matcher.once and pattern in result.hits):
-                _keep(result, pattern, line)
+            _keep(result, pattern, line)
     return line + data.count(b"\n", counted)
 
 
-def _matched(matcher: Matcher, finder: Finder, data: bytes) -> Iterator[tuple[int, Iterable[int]]]:
-    """The lines of a block that match, in order: where each starts, and the patterns it matches."""
+def _matched(matcher: Matcher, finder: Finder, data: bytes, settled: Set[int]) -> Iterator[tuple[int, Iterable[int]]]:
+    """The lines of a block that match, in order: where each starts, and the patterns it matches.
+
+    Patterns that are `settled`, or of which one hit is enough and was seen, are not asked for again.
+    """
+    done = set(settled)
     for start, end, groups, shapes in _candidates(finder, data):
-        line = b"\n" + data[start : min(end, start + MAX_LINE * 4)] + b"\n"
+        line = b"\n" + data[start : min(end, start + MAX_LINE * 4)] + _END
         likely = set(shapes)
         on_match = _ids_into(likely)
         for group in groups:
             finder.groups[group].scan(line, on_match)
+        likely -= done
         if likely and (sure := _confirmed(matcher.patterns, likely, line)):
+            done |= matcher.once.intersection(sure)
             yield start, sure
 
 
@@ -142,7 +149,7 @@ def _sightings(finder: Finder, data: bytes) -> list[tuple[int, int]]:
     if finder.words:
         finder.words.scan(data, lambda text, _start, end, _flags, _context: add((end - 1, text)))
     if finder.shapes:
-        framed = b"\n" + data + b"\n"
+        framed = b"\n" + data + _END
         finder.shapes.scan(framed, lambda shape, _start, end, _flags, _context: add((max(end - 2, 0), ~shape)))
     seen.sort()
     return seen
@@ -155,7 +162,7 @@ def _ids_into(found: set[int]) -> Any:
 
 def _confirmed(patterns: Sequence[str], likely: Set[int], line: bytes) -> list[int]:
     """Those of the likely patterns that the cleaned line matches, with the runner's mark or without."""
-    text = clean(line[1:-1])
+    text = clean(line[1 : -len(_END)])
     plain = bare(text)
     return [
         i for i in likely

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from functools import lru_cache
@@ -22,30 +22,29 @@ import hyperscan
 from buildeye.logs.literals import Required, required
 from buildeye.model import UsageError
 
-_FORM = 21
+_FORM = 23
 """Raised when the cached form changes."""
 GROUP = 128
 """Patterns that are compiled together: fewer are dearer to compile, more are dearer to ask a line for."""
 LOOSE = 8
 """A part that may be repeated up to so often or more is compiled as if it had no limit, which is far cheaper."""
+_ANCHOR = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
+"""An anchor, or what may hold its sign and is none: an escaped sign, a class of characters."""
 _LIMIT = re.compile(r"(?<=[\]).wWsSdD])\{(?P<least>\d+),(?P<most>\d+)\}")
 _LEAST = {"0": "*", "1": "+"}
 
 
 def hyperscan_pattern(pattern: str) -> bytes:
-    """A pattern for raw lines that begin with a line feed, which matches whatever `pattern` matches, or more.
+    """A pattern for raw lines between line feeds, which matches whatever `pattern` matches on a cleaned line, or more.
 
-    `^` stands for what cleaning takes away there, `$` for nothing. Real anchors are not used: where many patterns have
-    them, matches are lost that depend on the line before.
+    `^` stands for what cleaning takes away before it, `$` for any space. Real anchors are not used: where many patterns
+    have them, matches are lost that depend on the line before.
     """
-    flags, body = ("(?i)", pattern[4:]) if pattern.startswith("(?i)") else ("", pattern)
-    if body.startswith("^"):
-        body = r"\W(?:" + body[1:] + ")"
-    if body.endswith("$") and not body.endswith(r"\$"):
-        body = body[:-1]
-    elif body.endswith("$)") and not body.endswith(r"\$)"):
-        body = body[:-2] + ")"
-    return (flags + _LIMIT.sub(_without_limit, body)).encode()
+    return _LIMIT.sub(_without_limit, _ANCHOR.sub(_without_anchor, pattern)).encode()
+
+
+def _without_anchor(found: re.Match[str]) -> str:
+    return {"^": r"\W", "$": r"\s"}.get(found[0], found[0])
 
 
 def _without_limit(found: re.Match[str]) -> str:

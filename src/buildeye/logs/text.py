@@ -10,10 +10,8 @@ MAX_LINE = 4000
 
 CARETS = 1 << 16
 """Bytes from the start of a block in which terminal sequences as `cat -v` writes them are looked for."""
-ANSI = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])|\^\[\[[0-9;]{0,20}[mK]"
-)
-"""Terminal sequences, also as `cat -v` writes them (`^[[31m`)."""
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]_P^X][^\x07\x1b\n]{0,400}(?:\x07|\x1b\\)?|[@-Z\\-_=>NOc78])")
+_WRITTEN_ANSI = re.compile(rb"\^\[\[[0-9;]{0,20}[mK]")
 _STAMP = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
 _PREFIX = re.compile(
     "(?:"
@@ -43,7 +41,9 @@ def strip_ansi(data: bytes) -> bytes:
 
     Those that `cat -v` wrote are removed when the beginning has some: a log is written in one of both ways.
     """
-    return ANSI.sub(b"", data) if b"\x1b" in data or data.find(b"^[[", 0, CARETS) >= 0 else data
+    if b"\x1b" in data:
+        data = _ANSI.sub(b"", data)
+    return _WRITTEN_ANSI.sub(b"", data) if data.find(b"^[[", 0, CARETS) >= 0 else data
 
 
 def clean(raw: bytes) -> str:
