@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from buildeye.logs import reruns
 from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.matcher import compiled
@@ -148,6 +149,10 @@ def _score(hit: Hit, structure: Structure, lines: Lines, hits: Sequence[Hit]) ->
         score, demoted = score + WARNING, "only a warning"
     elif _is_healed(hit, structure, hits):
         score, demoted = score + HEALED, "a retry followed and the log went on"
+    elif reruns.recovered(hit.line, structure):
+        score, demoted = score + HEALED, "a later attempt of this step went well"
+    elif "test" in hit.captures and reruns.passed_again(hit.captures["test"], lines, structure):
+        score, demoted = score + HEALED, "the test passed when it was run again"
     elif structure.next_mark(Mark.NOISE, hit.line - NOISE_REACH, hit.line) is not None:
         score, demoted = score + EXPECTED, "printed while the interpreter was ending; the exception is ignored"
     elif _is_expected(hit, lines):

@@ -8,7 +8,7 @@ from collections.abc import Set
 from dataclasses import dataclass, replace
 
 from buildeye.logs import baseline as baselines
-from buildeye.logs import evidence, wording, words
+from buildeye.logs import evidence, reruns, wording, words
 from buildeye.logs.calibration import calibrated
 from buildeye.logs.choose import Hit, weigh
 from buildeye.logs.engine import Log
@@ -113,6 +113,8 @@ def _by_rule(reading: Reading, key: Hit) -> Diagnosis:
     known = confidence >= KNOWN
     tests, captured = reading.tests(), reading.captured(key)
     own_test = captured.get("test", "")
+    test = own_test or next(iter(tests or reading.tests(all_tries=True)), "")
+    determinism, again, why = reruns.seen(key, test, reading.lines, reading.structure)
     if tests and not own_test:
         captured["test"] = tests[0]
     title = wording.fill(rule.title, captured)
@@ -121,12 +123,12 @@ def _by_rule(reading: Reading, key: Hit) -> Diagnosis:
         log=reading.name,
         cause=rule.cause if known else Cause.UNKNOWN,
         category=rule.category if known else "unknown",
-        determinism=rule.determinism,
+        determinism=determinism,
         confidence=round(confidence, 3),
         summary=wording.summary(title, tests, own_test, reading.say(reading.failed_step), what),
         key_line=KeyLine(key.line, reading.say(key.text)),
         excerpts=evidence.excerpts(reading, key.line),
-        evidence=evidence.of_rule(reading, key),
+        evidence=evidence.of_rule(reading, key, again, why),
         files=evidence.files(reading, key.line),
         tests=tuple(tests),
         signature=wording.signature(rule, captured, tests),

@@ -13,11 +13,15 @@ MAX_OTHERS = 8
 MAX_FILES = 20
 
 
-def of_rule(reading: Reading, key: Hit) -> tuple[Evidence, ...]:
-    """What speaks for a rule's verdict: its line, what stands beside it, other hits, and how the job ended."""
+def of_rule(reading: Reading, key: Hit, again: int | None = None, said: str = "") -> tuple[Evidence, ...]:
+    """What speaks for a rule's verdict: its line, what stands beside it, other hits, and how the job ended.
+
+    `again` is the line that tells of a further try, `said` what it tells.
+    """
     why = fill(key.rule.explanation, reading.captured(key))
     first = Evidence("rule", key.rule.id, reading.say(key.text)[:MAX_QUOTE], why, key.line)
-    return (first, *_beside(reading, key.line), *_others(reading, key), *ending(reading))
+    tried = [Evidence("step", "rerun", reading.quote(again, MAX_QUOTE), said, again)] if again else []
+    return (first, *tried, *_beside(reading, key.line), *_others(reading, key), *ending(reading))
 
 
 def of_line(reading: Reading, line: int) -> tuple[Evidence, ...]:

@@ -22,6 +22,10 @@ class Mark(StrEnum):
     RETRY = "retry"
     GREEN = "green"
     NOISE = "noise"
+    PASSED_AGAIN = "passed-again"
+    FAILED_AGAIN = "failed-again"
+    RECOVERED = "recovered"
+    GIVEN_UP = "given-up"
 
 
 PATTERNS: tuple[tuple[Mark, str], ...] = (
@@ -66,6 +70,26 @@ PATTERNS: tuple[tuple[Mark, str], ...] = (
     (Mark.RETRY, r"(?i)\b(?:retrying|will retry|retry #?\d|retries? (?:left|remaining)|tries remaining)"),
     (Mark.RETRY, r"(?i)\b(?:backoff|re-?attempt)"),
     (Mark.RETRY, r"(?i)\battempt (?:#?\d+|\d+ of \d+)\b"),
+    (Mark.PASSED_AGAIN, r"^\s*FLAKY \d+/\d+ \["),
+    (Mark.PASSED_AGAIN, r"^\s*TRY [2-9] PASS \["),
+    (Mark.PASSED_AGAIN, r"\bFLAKY, failed in \d+ out of \d+"),
+    (Mark.PASSED_AGAIN, r"failed and then succeeded when run in a new process"),
+    (Mark.PASSED_AGAIN, r"passed \d+ out of the required \d+ times\. Success!"),
+    (Mark.PASSED_AGAIN, r"^(?:\[\w+\] )?Flakes:\s*$"),
+    (Mark.PASSED_AGAIN, r"^\s+[1-9]\d* flaky$"),
+    (Mark.PASSED_AGAIN, r"^\s*(?:✓|√) .+ \(retry x\d+\)"),
+    (Mark.FAILED_AGAIN, r"^(?:The following tests failed consistently|FAILED CONSISTENTLY): "),
+    (Mark.FAILED_AGAIN, r"^\s*TRY [2-9] (?:FAIL|SIG|ABORT|TIMEOUT)"),
+    (Mark.FAILED_AGAIN, r"^=== FAIL: .+ \(re-run \d+\)"),
+    (Mark.FAILED_AGAIN, r"^//\S+\s+FAILED in (?:2 out of 2|3 out of 3|4 out of 4|5 out of 5)\b"),
+    (Mark.FAILED_AGAIN, r"^(?:RERUN \S+::|\S+::.+ RERUN\b)"),
+    (Mark.FAILED_AGAIN, r"^\[ERROR\] +Run [2-9]: "),
+    (Mark.FAILED_AGAIN, r"^\s+Retry #\d+ ─"),
+    (Mark.FAILED_AGAIN, r"\(Attempt [2-9] of \d+\) "),
+    (Mark.FAILED_AGAIN, r"^\[MinitestRetry\] retry '"),
+    (Mark.FAILED_AGAIN, r"^RSpec::Retry: (?:2nd|3rd|[4-9]th) try "),
+    (Mark.RECOVERED, r"^Command completed after (?:[2-9]|\d\d) attempt"),
+    (Mark.GIVEN_UP, r"^(?:Error: )?Final attempt failed\."),
     (Mark.NOISE, r"^Exception ignored in"),
     (Mark.GREEN, r"^Finished: SUCCESS$"),
     (Mark.GREEN, r"^Job succeeded$"),

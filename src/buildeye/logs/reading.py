@@ -62,12 +62,12 @@ class Reading:
                 count[hit.rule.id] = count.get(hit.rule.id, 0) + 1
         return list(kept.values())
 
-    def tests(self) -> list[str]:
-        """Failing tests by their full ids, in the order of the log."""
+    def tests(self, *, all_tries: bool = False) -> list[str]:
+        """Failing tests by their full ids, in the order of the log; with `all_tries` also those that passed later."""
         named = (
             tidy(self.say(h.captures["test"]))
             for h in sorted(self.ranked, key=lambda h: h.line)
-            if "test" in h.captures and not h.demoted
+            if "test" in h.captures and (all_tries or not h.demoted)
         )
         return list(dict.fromkeys(t for t in named if t))[:MAX_TESTS]
 
