@@ -45,9 +45,17 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"job_id": 1001, "on_base": True, "pull_requests": [], "passed_at": at(24)},
         ],
     ),
-    "last_green_baseline": (
-        {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main"},
-        [{"job_id": 900, "head_sha": "e" * 40, "completed_at": at(-30), "line_hashes": [5, 9]}],
+    "green_baselines": (
+        {"repository": REPOSITORY, "job_names": ["unit (3.12)", "never green"], "branch": "main"},
+        [
+            {
+                "job_name": "unit (3.12)",
+                "job_id": 900,
+                "head_sha": "e" * 40,
+                "completed_at": at(-30),
+                "line_hashes": [5, 9],
+            }
+        ],
     ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
@@ -83,7 +91,7 @@ def seed(warehouse: Warehouse) -> None:
     warehouse.write_diagnoses([a_diagnosis(1000), a_diagnosis(1001), a_diagnosis(999, signature="other")])
     warehouse.write_verdicts([a_verdict(1000), a_verdict(1000, minutes=39, rule_set="rules-0")], REPOSITORY)
     warehouse.write_verdicts([a_verdict(2000, run=200)], elsewhere)
-    warehouse.write_baseline(Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5]))
+    warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 
 def test_every_saved_question_is_answered(warehouse: Warehouse) -> None:

@@ -141,8 +141,8 @@ def test_a_time_without_a_zone_is_refused(embedded: Warehouse) -> None:
 def test_an_older_baseline_does_not_replace_a_newer_one(warehouse: Warehouse) -> None:
     newer = Baseline(REPOSITORY, "unit", "main", 2, "b" * 40, at(5), [3, 2**64 - 1, 3])
     older = Baseline(REPOSITORY, "unit", "main", 1, "a" * 40, at(0), [1])
-    warehouse.write_baseline(newer)
-    warehouse.write_baseline(older)
+    warehouse.write_baselines([newer])
+    warehouse.write_baselines([older])
     [row] = latest(warehouse, "buildeye.job_baseline")
     assert (row["job_id"], row["line_hashes"]) == (2, [3, 2**64 - 1])
 

@@ -6,6 +6,7 @@ the failure: what only reports progress goes, and of each span the part from its
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ _PROGRESS = re.compile(
     r"|^[\s\d.:%kMGB/|-]+$|^\s*\W{3,}\s*$|^\s*$"
 )
 """Lines that only say how far something is: levels below a warning, downloads, tables of numbers, rulers."""
+MOST_LINES = 1_000_000
+"""Lines that are remembered of one log, in some 100 MB at most."""
 GAP = 3
 """Lines that say nothing and may stand between two parts of one finding."""
 
@@ -56,18 +59,27 @@ def each_line(log: Log) -> Iterator[tuple[int, bytes]]:
 
 
 def line_set(log: Log) -> set[int]:
-    """The hashes of all lines of a passing log: what `--baseline` and the stored baseline of a job are."""
-    return {line_hash(clean(raw)) for _, raw in each_line(log)}
+    """The hashes of all lines of a passing log: what `--baseline` and the stored baseline of a job are.
+
+    Of a log with more than `MOST_LINES` different lines it holds the first so many.
+    """
+    known: set[int] = set()
+    for _, raw in each_line(log):
+        known.add(line_hash(clean(raw)))
+        if len(known) >= MOST_LINES:
+            break
+    return known
 
 
 def new_lines(log: Log, known: Set[int]) -> list[int]:
-    """Numbers of lines of a log that its baseline does not have; blank lines are never new."""
-    found: list[int] = []
+    """Numbers of lines of a log that its baseline does not have, the last `MOST_LINES` of them; blank lines are never
+    new."""
+    found: deque[int] = deque(maxlen=MOST_LINES)
     for number, raw in each_line(log):
         text = clean(raw)
         if text.strip() and line_hash(text) not in known:
             found.append(number)
-    return found
+    return list(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Judge every failed job of the runs that were collected; runs that did not fail yield nothing."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,6 +28,8 @@ class Read:
 
 History = Callable[[Sequence[str]], Sequence[Sighting]]
 """Where the same signatures were seen before; asked once for all failures of a pass."""
+Baselines = Callable[[Sequence[str]], Mapping[str, Set[int]]]
+"""The line sets of the last green runs by job name; asked once for all failed jobs of a pass."""
 
 
 def classify(
@@ -37,6 +39,7 @@ def classify(
     now: datetime,
     *,
     history: History | None = None,
+    baselines: Baselines | None = None,
     base_branch: str = "main",
     window: Window = WINDOW,
     progress: Callable[[int], None] = lambda _: None,
@@ -44,13 +47,15 @@ def classify(
     """Findings for the runs that failed, in the order given.
 
     Failures are compared with each other (what other pull requests and `base_branch` show in the same pass) and with
-    `history`, which adds runs that are not in this pass. Cancelled runs are no failures (see `cancelled`), except those
-    in which a job had failed before.
+    `history`, which adds runs that are not in this pass; their logs are compared with `baselines`. Cancelled runs are no
+    failures (see `cancelled`), except those in which a job had failed before.
     """
     reads: list[Read] = []
-    for build in builds:
-        failed_jobs = _failed_jobs(build)
-        reads += [_read(build, failed, rules) for failed in failed_jobs]
+    all_failed = [(build, _failed_jobs(build)) for build in builds]
+    names = sorted({failed.job.name for _, jobs in all_failed for failed in jobs})
+    green_lines = baselines(names) if baselines is not None and names else {}
+    for build, failed_jobs in all_failed:
+        reads += [_read(build, failed, rules, green_lines.get(failed.job.name)) for failed in failed_jobs]
         if is_failure(build.run) and not failed_jobs:
             reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
         progress(1)
@@ -100,11 +105,11 @@ def _whole(run: Run) -> Job:
     )  # fmt: skip
 
 
-def _read(build: Build, failed: FailedJob, rules: RuleSet) -> Read:
+def _read(build: Build, failed: FailedJob, rules: RuleSet, baseline: Set[int] | None) -> Read:
     """Read one failed job's log; a log that cannot be read leaves what the job's own facts say, and the reason."""
     try:
         with _open(failed) as log:
-            reading = read_log(log, rules, job=failed.job, show=MAX_SHOWN)
+            reading = read_log(log, rules, baseline=baseline, job=failed.job, show=MAX_SHOWN)
     except (_NoLog, BuildEyeError) as e:
         reading = LogReading(diagnose_facts(failed.job, str(e)))
     return Read(build, failed.job, reading.diagnosis, reading.lines)
@@ -176,7 +181,6 @@ def _finding(pairs: Sequence[tuple[Read, Verdict]], seen: Sequence[Sighting]) ->
     related: list[int] = []
     if verdict.cause is Cause.INTERFERENCE:
         own = build.pull_request.number if build.pull_request else None
-        alike = (s.pull_request for s in seen if s.signature == verdict.signature)
         alike = (s.pull_request for s in seen if s.signature == verdict.signature)
         related = sorted({number for number in alike if number is not None and number != own})
     return Finding(

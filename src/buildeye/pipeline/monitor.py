@@ -7,6 +7,7 @@ archived: a pass that dies is finished by the next one.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +15,8 @@ from buildeye.config import Settings
 from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
 from buildeye.model import BuildEyeError, Finding, Run
-from buildeye.pipeline.classify import cancelled, classify
+from buildeye.pipeline.baselines import stored_baselines
+from buildeye.pipeline.classify import Baselines, History, cancelled, classify
 from buildeye.pipeline.collect import collect
 from buildeye.pipeline.fetch import fetch_runs
 from buildeye.pipeline.metadata import Build
@@ -97,14 +99,20 @@ def judged(
     """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)
     given = settings.classification.confidence_thresholds
-    history = None if warehouse is None else lambda signatures: sightings(warehouse, settings, signatures, now)
+    target = settings.target_repository
+    history: History | None = None
+    green: Baselines | None = None
+    if warehouse is not None:
+        history = partial(sightings, warehouse, settings, now=now)
+        green = partial(stored_baselines, warehouse, target.full_name, target.branch)
     found = classify(
         builds,
         rules,
         Thresholds(given.high, given.medium, given.low),
         now,
         history=history,
-        base_branch=settings.target_repository.branch,
+        baselines=green,
+        base_branch=target.branch,
         window=Window(
             timedelta(hours=settings.classification.related_hours_before),
             timedelta(hours=settings.classification.related_hours_after),
@@ -114,7 +122,7 @@ def judged(
     return recommend(found)
 
 
-def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str], now: datetime) -> list[Sighting]:
+def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str], *, now: datetime) -> list[Sighting]:
     """Where the same signatures were seen within `classification.known_flaky_window_days`, in one question."""
     if not signatures:
         return []

@@ -87,9 +87,9 @@ class Warehouse:
         """Keep where logs are, one row a job; the later `checked_at` wins."""
         self._write(rows.LOGS, logs)
 
-    def write_baseline(self, baseline: Baseline) -> None:
-        """Keep the line set of a green job unless that of a later one is kept already."""
-        self._write(rows.BASELINES, [baseline])
+    def write_baselines(self, baselines: Sequence[Baseline]) -> None:
+        """Keep the line sets of green jobs; of two for one job name and branch the one completed later counts."""
+        self._write(rows.BASELINES, baselines)
 
     def ask(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
         """Answer the saved question `queries/NAME.sql`, one dictionary a row; its header says what the columns mean.
