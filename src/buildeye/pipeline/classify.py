@@ -47,8 +47,8 @@ def classify(
     """Findings for the runs that failed, in the order given.
 
     Failures are compared with each other (what other pull requests and `base_branch` show in the same pass) and with
-    `history`, which adds runs that are not in this pass; their logs are compared with `baselines`. Cancelled runs are no
-    failures (see `cancelled`), except those in which a job had failed before.
+    `history`, which adds runs that are not in this pass; their logs are compared with `baselines`. Cancelled runs are
+    no failures (see `cancelled`), except those in which a job had failed before.
     """
     reads: list[Read] = []
     all_failed = [(build, _failed_jobs(build)) for build in builds]
