@@ -58,19 +58,23 @@ class Hit:
     demoted: str = ""
 
 
-def captured(rule: Rule, lines: Lines, numbers: Sequence[int]) -> list[Hit]:
-    """The lines that a rule matched, with what it captured there."""
-    hits: list[Hit] = []
-    for number in numbers:
-        text = lines[number]
-        plain = bare(text)
-        for pattern in rule.any:
-            found = compiled(pattern).search(plain) or (compiled(pattern).search(text) if plain != text else None)
-            if found:
-                named = {k: v.strip() for k, v in found.groupdict().items() if v}
-                hits.append(Hit(rule, number, text, named))
-                break
-    return hits
+def captured(rule: Rule, lines: Lines, number: int, opened_by: int | None = None) -> Hit | None:
+    """The hit of a rule on a line, with what it captured there and in the line that opened its span."""
+    named = _groups(rule.any, lines[number])
+    if named is None:
+        return None
+    first = _groups(rule.start, lines[opened_by]) if opened_by else None
+    return Hit(rule, number, lines[number], (first or {}) | named)
+
+
+def _groups(patterns: Sequence[str], text: str) -> dict[str, str] | None:
+    """The groups of the first pattern that matches a line, with the runner's mark or without; None when none does."""
+    plain = bare(text)
+    for pattern in patterns:
+        found = compiled(pattern).search(plain) or (compiled(pattern).search(text) if plain != text else None)
+        if found:
+            return {k: v.strip() for k, v in found.groupdict().items() if v}
+    return None
 
 
 def weigh(hits: Sequence[Hit], structure: Structure, lines: Lines) -> list[Hit]:

@@ -12,6 +12,7 @@ from buildeye.logs.matcher import Matcher, hyperscan_pattern, hyperscan_problem
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile
+from buildeye.logs.spans import opened
 from buildeye.logs.structure import Structure
 from buildeye.logs.text import clean
 from buildeye.model import CATEGORIES, Cause, UsageError
@@ -71,7 +72,7 @@ def _lint_one(rule: Rule, linear: _Linear) -> list[str]:
         bad.append("an id is written pack.name, in lower case")
     if rule.category not in _KNOWN and rule.cause is Cause.UNKNOWN:
         bad.append(f"category {rule.category!r} is not known")
-    for pattern in (*rule.any, *rule.all, *rule.absent, *([rule.step] if rule.step else [])):
+    for pattern in (*rule.any, *rule.all, *rule.absent, *rule.start, *rule.until, *filter(None, [rule.step])):
         bad += [f"{what}: {pattern}" for what in pattern_problems(pattern)]
         if not bad and (said := linear.problem(pattern)):
             bad.append(f"{said}: {pattern}")
@@ -107,7 +108,7 @@ def is_imported(rule: Rule) -> bool:
 
 def captures(rule: Rule) -> set[str]:
     """Names of all groups that the patterns of a rule can capture."""
-    return {name for pattern in rule.any for name in re.compile(pattern).groupindex}
+    return {name for pattern in (*rule.any, *rule.start) for name in re.compile(pattern).groupindex}
 
 
 def pattern_problems(pattern: str) -> list[str]:
@@ -146,14 +147,17 @@ def _splits_at_top(pattern: str) -> bool:
 
 
 def matches(rule: Rule, example: str) -> bool:
-    """Does an example (one line or several) satisfy the rule: `any` on a line, each of `all`, none of `absent`?"""
+    """Does an example (one line or several) satisfy the rule: `any` in a span, each of `all`, none of `absent`?"""
     lines = [clean(line.encode()) for line in example.splitlines()] or [""]
 
-    def found(pattern: str) -> bool:
-        compiled = re.compile(pattern)
-        return any(compiled.search(line) for line in lines)
+    def found(*patterns: str) -> list[int]:
+        searches = [re.compile(pattern).search for pattern in patterns]
+        return [n for n, line in enumerate(lines, 1) if any(search(line) for search in searches)]
 
-    return any(map(found, rule.any)) and all(map(found, rule.all)) and not any(map(found, rule.absent))
+    hits = found(*rule.any)
+    if rule.start:
+        hits = list(opened(hits, found(*rule.start), found(*rule.until)))
+    return bool(hits) and all(map(found, rule.all)) and not any(map(found, rule.absent))
 
 
 def shadowed(rules: RuleSet, with_examples: Sequence[Rule]) -> list[str]:

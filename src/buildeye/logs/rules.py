@@ -30,9 +30,10 @@ class Rule:
     """One kind of failure and the lines that show it.
 
     A line is a hit when one of `any` matches it; the hit counts only where each of `all` matches some line of the log
-    and none of `absent` does. Named groups are captures: `file` and `test` feed those lists of the diagnosis, and the
-    groups in `signature` (default: all) make equal failures group together. `confidence` is the prior probability
-    that `cause` is right when this rule decides. `weight` lifts or lowers a rule among its tier.
+    and none of `absent` does. With `start` a hit counts only between a line that one of `start` matches and the next
+    that one of `until` matches. Named groups, of `start` too, are captures: `file` and `test` feed those lists of the
+    diagnosis, and the groups in `signature` (default: all) make equal failures group together. `confidence` is the
+    prior probability that `cause` is right when this rule decides. `weight` lifts or lowers a rule among its tier.
     """
 
     id: str
@@ -42,6 +43,8 @@ class Rule:
     any: tuple[str, ...]
     all: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    start: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
     tier: Tier = Tier.CAUSE
     select: Literal["first", "last"] = "first"
     retryable: bool | None = None
@@ -61,7 +64,7 @@ IMPORTED = "imported"
 """First part of the ids of rules that came from another tool's form: they have no examples."""
 
 _TEXT = {"id", "title", "category", "cause", "tier", "select", "determinism", "step", "explanation"}
-_LISTS = {"any", "all", "absent", "signature", "links", "must_match", "must_not_match"}
+_LISTS = {"any", "all", "absent", "start", "until", "signature", "links", "must_match", "must_not_match"}
 _KEYS = _TEXT | _LISTS | {"retryable", "confidence", "weight", "advice"}
 
 
@@ -113,6 +116,8 @@ def _rule(path: Path, table: dict[str, Any]) -> Rule:
         values["advice"] = tuple(_suggestion(a) for a in table.get("advice", []))
     except (ValueError, TypeError, KeyError) as e:
         raise wrong(f"{e}") from e
+    if values.get("until") and not values.get("start"):
+        raise wrong("'until' ends what a 'start' began: name one")
     if values.get("select", "first") not in ("first", "last"):
         raise wrong("'select' must be first or last")
     return Rule(**values)

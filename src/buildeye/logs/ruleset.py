@@ -17,9 +17,10 @@ from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.matcher import Matcher, cache_folder
 from buildeye.logs.rules import Rule, Tier, load_packs
+from buildeye.logs.spans import opened
 from buildeye.model import Cause, Cost, Determinism, Suggestion, UsageError
 
-_FORM = "2"
+_FORM = "3"
 """Raised when the cached form of rules changes."""
 FAILED_STEPS = 2
 """Failed steps of a log before whose ends is looked for what is dear to look for."""
@@ -35,12 +36,14 @@ class RuleSet:
 
     @cached_property
     def _table(self) -> list[tuple[str, str, int]]:
-        """Every pattern with what it is for: ("mark"|"any"|"all"|"absent", pattern, index of its owner)."""
+        """Every pattern with what it is for ("mark", or its key in the rule), and the index of its owner."""
         table = [("mark", pattern, i) for i, (_, pattern) in enumerate(marks.PATTERNS)]
         for i, rule in enumerate(self.rules):
             table += [("any", p, i) for p in rule.any]
             table += [("all", p, i) for p in rule.all]
             table += [("absent", p, i) for p in rule.absent]
+            table += [("start", p, i) for p in rule.start]
+            table += [("until", p, i) for p in rule.until]
         return table
 
     @cached_property
@@ -76,12 +79,22 @@ class RuleSet:
         }
 
     def _hits(self, lines: Lines, found: Scan, missing: Set[int]) -> list[Hit]:
-        numbers: dict[int, set[int]] = {}
+        numbers: dict[tuple[str, int], set[int]] = {}
         for i, (kind, _, owner) in enumerate(self._table):
-            if kind == "any" and (hits := found.hits.get(i)):
-                numbers.setdefault(owner, set()).update(hits)
-        kept = (owner for owner in numbers if owner not in missing)
-        return [hit for owner in kept for hit in captured(self.rules[owner], lines, sorted(numbers[owner]))]
+            if kind in ("any", "start", "until") and (seen := found.hits.get(i)):
+                numbers.setdefault((kind, owner), set()).update(seen)
+
+        def of(kind: str, owner: int) -> list[int]:
+            return sorted(numbers.get((kind, owner), ()))
+
+        hits: list[Hit | None] = []
+        for owner in (owner for kind, owner in numbers if kind == "any" and owner not in missing):
+            rule = self.rules[owner]
+            spans: Mapping[int, int | None] = dict.fromkeys(of("any", owner))
+            if rule.start:
+                spans = opened(of("any", owner), of("start", owner), of("until", owner))
+            hits += [captured(rule, lines, number, start) for number, start in spans.items()]
+        return [hit for hit in hits if hit is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +149,7 @@ def _to_json(rule: Rule) -> dict[str, Any]:
     return row
 
 
-_TUPLES = ("any", "all", "absent", "links", "must_match", "must_not_match")
+_TUPLES = ("any", "all", "absent", "start", "until", "links", "must_match", "must_not_match")
 
 
 def _from_json(row: dict[str, Any]) -> Rule:
