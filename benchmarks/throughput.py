@@ -46,7 +46,9 @@ def measure(logs: Sequence[Path], folder: Path, *, peers: bool, missing: dict[st
     contestants: dict[str, Contestant] = {"ours": lambda: whole_diagnosis(data, rules)}
     numbers: dict[str, float] = {"rules": len(rules.rules)}
     if peers:
-        patterns = greps.plain_patterns([p for r in rules.rules for p in (*r.any, *r.all, *r.absent)])
+        patterns = greps.plain_patterns(
+            [p for r in rules.rules for p in (*r.any, *r.all, *r.absent, *r.start, *r.until)]
+        )
         numbers["patterns"] = len(patterns)
         _add_matchers(contestants, sizes, patterns, logs, data, folder)
         _add_tools(contestants, sizes, data, folder, missing)

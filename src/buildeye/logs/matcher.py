@@ -70,20 +70,29 @@ def compiled(pattern: str) -> re.Pattern[str]:
 class Database:
     """A compiled database that is taken from its file when it is first asked, and compiled when that is not there."""
 
-    __slots__ = ("_caseless", "_expressions", "_ids", "_literal", "_made", "_path")
+    __slots__ = ("_caseless", "_ids", "_made", "_path", "_patterns", "_written")
 
     def __init__(
-        self, expressions: Sequence[bytes], ids: Sequence[int], caseless: Sequence[bool] = (), path: Path | None = None
+        self,
+        patterns: Sequence[str],
+        ids: Sequence[int],
+        path: Path | None,
+        written: Callable[[str], bytes] = str.encode,
+        caseless: Sequence[bool] = (),
     ) -> None:
-        """`ids` name the expressions in matches. With `caseless` the expressions are plain texts, one flag each."""
-        self._expressions = expressions
+        """`ids` name the patterns in matches, `written` gives the form in which each is compiled.
+
+        With `caseless`, one flag each, the patterns are plain texts.
+        """
+        self._patterns = patterns
+        self._written = written
         self._ids = ids
         self._caseless = caseless
         self._path = path
         self._made: Any = None
 
     def __bool__(self) -> bool:
-        return bool(self._expressions)
+        return bool(self._ids)
 
     def scan(self, data: bytes, on_match: Any) -> None:
         """Call `on_match(id, start, end, flags, context)` for each match in `data`."""
@@ -97,13 +106,12 @@ class Database:
 
     def _compile(self) -> Any:
         database = hyperscan.Database()
-        flags = [hyperscan.HS_FLAG_CASELESS if each else 0 for each in self._caseless] or [0] * len(self._expressions)
+        flags = [hyperscan.HS_FLAG_CASELESS if each else 0 for each in self._caseless] or [0] * len(self._ids)
+        written = [self._written(pattern) for pattern in self._patterns]
         try:
-            database.compile(
-                expressions=list(self._expressions), ids=list(self._ids), flags=flags, literal=bool(self._caseless)
-            )
+            database.compile(expressions=written, ids=list(self._ids), flags=flags, literal=bool(self._caseless))
         except hyperscan.HyperscanError as e:
-            raise UsageError(_refused(self._expressions, e)) from e
+            raise UsageError(_refused(self._patterns, e)) from e
         if self._path:
             _put(self._path, hyperscan.dumpb(database))
         return database
@@ -132,10 +140,10 @@ class Finder:
         """`patterns` are all that there are; `place` is where the databases are kept."""
 
         def database(ids: Sequence[int], part: str) -> Database:
-            return Database([hyperscan_pattern(patterns[i]) for i in ids], ids, (), place.of(part))
+            return Database([patterns[i] for i in ids], ids, place.of(part), hyperscan_pattern)
 
-        texts, caseless = [text.encode() for text, _ in plan.texts], [each for _, each in plan.texts]
-        self.words = Database(texts, range(len(texts)), caseless, place.of("words"))
+        texts, caseless = [text for text, _ in plan.texts], [each for _, each in plan.texts]
+        self.words = Database(texts, range(len(texts)), place.of("words"), caseless=caseless)
         self.owners = plan.owners
         self.groups = [database(group, f"group{number}") for number, group in enumerate(plan.groups)]
         self.shapes = database(plan.shapes, "shapes")
@@ -160,8 +168,7 @@ class Matcher:
         cls, patterns: Sequence[str], cache: Path | None = None, once: frozenset[int] = frozenset()
     ) -> "Matcher":
         """Compile, or take from the folder `cache` what was compiled from the same patterns before."""
-        version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
-        name = hashlib.sha256("\0".join([version, *patterns]).encode()).hexdigest()[:24]
+        name = _name(patterns)
         kept = _kept_plans(cache, name)
         everywhere, late = kept or _plans(patterns)
         matcher = cls(
@@ -232,7 +239,7 @@ def _plan(wanted: Sequence[Required | None], ids: Sequence[int]) -> Plan:
 def _drop_longer(askers: dict[tuple[str, bool], set[int]]) -> None:
     """Leave out each text that holds another, whose lines are found with the other; its askers go there."""
     texts = sorted(askers, key=lambda each: (len(each[0]), each))
-    finder = Database([text.encode() for text, _ in texts], range(len(texts)), [caseless for _, caseless in texts])
+    finder = Database([text for text, _ in texts], range(len(texts)), None, caseless=[each for _, each in texts])
     for i in range(len(texts) - 1, -1, -1):
         held: set[int] = set()
         finder.scan(texts[i][0].encode(), lambda text, *_: held.add(text))  # noqa: B023 - called before it returns
@@ -251,15 +258,10 @@ def _kept_plans(cache: Path | None, name: str) -> tuple[Plan, Plan] | None:
         return None
 
 
-def _refused(expressions: Sequence[bytes], error: Exception) -> str:
-    for expression in expressions:
-        try:
-            hyperscan.Database().compile(expressions=[expression], flags=[0])
-        except hyperscan.HyperscanError as e:
-            return (
-                f"rule pattern {expression.decode()!r}: the linear-time matcher refuses it ({e}); "
-                "check the pack with `build-eye rules lint`"
-            )
+def _refused(patterns: Sequence[str], error: Exception) -> str:
+    for pattern in patterns:
+        if said := hyperscan_problem(pattern):
+            return f"rule pattern {pattern!r}: {said}; check the pack with `build-eye rules lint`"
     return f"the failure rules do not compile together ({error}); check the packs with `build-eye rules lint`"
 
 
@@ -274,11 +276,15 @@ def _loaded(path: Path | None) -> Any:
     return database
 
 
-def kept_database(expressions: Sequence[bytes], ids: Sequence[int], cache: Path) -> Database:
+def kept_database(patterns: Sequence[str], ids: Sequence[int], cache: Path) -> Database:
     """A small database, from the cache when the same was compiled before."""
-    version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}".encode()
-    name = hashlib.sha256(b"|".join([version, *expressions])).hexdigest()[:24]
-    return Database(expressions, ids, (), cache / f"{name}.small.hsdb")
+    return Database(patterns, ids, cache / f"{_name(patterns)}.small.hsdb")
+
+
+def _name(patterns: Sequence[str]) -> str:
+    """The same for the same patterns, the same matcher and the same form of the cache."""
+    version = f"{getattr(hyperscan, '__version__', '')}|{_FORM}"
+    return hashlib.sha256("\0".join([version, *patterns]).encode()).hexdigest()[:24]
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -153,10 +153,12 @@ _TUPLES = ("any", "all", "absent", "start", "until", "links", "must_match", "mus
 
 
 def _from_json(row: dict[str, Any]) -> Rule:
-    row |= {key: tuple(row[key]) for key in _TUPLES}
+    for key in _TUPLES:
+        row[key] = tuple(row[key])
     row["signature"] = tuple(row["signature"]) if row["signature"] is not None else None
     row["advice"] = tuple(
         Suggestion(a["title"], Cost(a["cost"]), tuple(a["steps"]), a["command"]) for a in row["advice"]
     )
-    row |= {"cause": Cause(row["cause"]), "tier": Tier(row["tier"]), "determinism": Determinism(row["determinism"])}
+    row["cause"], row["tier"] = Cause(row["cause"]), Tier(row["tier"])
+    row["determinism"] = Determinism(row["determinism"])
     return Rule(**row)

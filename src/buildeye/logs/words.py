@@ -51,7 +51,7 @@ _SOUNDS: tuple[tuple[_Sound, str], ...] = (
 
 @lru_cache(maxsize=1)
 def _ear() -> Database:
-    return kept_database([p.encode() for _, p in _SOUNDS], [int(sound) for sound, _ in _SOUNDS], cache_folder())
+    return kept_database([p for _, p in _SOUNDS], [int(sound) for sound, _ in _SOUNDS], cache_folder())
 
 
 def _sounds(text: str) -> set[int]:
