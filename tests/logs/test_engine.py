@@ -1,5 +1,6 @@
 """One pass over a log: every hit at its line, in bounded memory, whatever the block boundaries."""
 
+import os
 import re
 from pathlib import Path
 
@@ -107,6 +108,18 @@ def test_a_damaged_cache_is_compiled_anew(tmp_path: Path) -> None:
     Matcher.compile(PATTERNS, tmp_path)
     for kept in tmp_path.glob("*.hsdb"):
         kept.write_bytes(b"not a database")
+    assert scan(LogFile.of("x", b"FAILED a\n"), Matcher.compile(PATTERNS, tmp_path)).hits[0] == [1]
+
+
+def test_what_was_compiled_long_ago_goes_when_rules_change(tmp_path: Path) -> None:
+    Matcher.compile(PATTERNS, tmp_path)
+    for kept in tmp_path.glob("*.hsdb"):
+        os.utime(kept, (1, 1))
+    old = {kept.name for kept in tmp_path.glob("*.hsdb")}
+    Matcher.compile([*PATTERNS, "one pattern more"], tmp_path)
+    now = {kept.name for kept in tmp_path.glob("*.hsdb")}
+    assert now
+    assert not now & old
     assert scan(LogFile.of("x", b"FAILED a\n"), Matcher.compile(PATTERNS, tmp_path)).hits[0] == [1]
 
 

@@ -10,8 +10,10 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -24,8 +26,10 @@ from buildeye.model import UsageError
 
 _FORM = 23
 """Raised when the cached form changes."""
-GROUP = 128
+GROUP = 256
 """Patterns that are compiled together: fewer are dearer to compile, more are dearer to ask a line for."""
+KEPT_SECONDS = 30 * 86_400
+"""How long a compiled database that has become needless stays on disk at most, once rules change again."""
 LOOSE = 8
 """A part that may be repeated up to so often or more is compiled as if it had no limit, which is far cheaper."""
 _ANCHOR = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
@@ -180,6 +184,7 @@ class Matcher:
         if not kept:
             matcher.prepare()
             if cache:
+                _drop_old(cache)
                 _put(cache / f"{name}.plan.json", json.dumps([astuple(everywhere), astuple(late)]).encode())
         return matcher
 
@@ -296,6 +301,14 @@ def _put(path: Path, data: bytes) -> None:
         Path(f.name).replace(path)
     except OSError:
         return
+
+
+def _drop_old(cache: Path) -> None:
+    """Remove what was compiled long ago; whoever still needs it compiles it once more."""
+    for path in cache.glob("*.hsdb"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - KEPT_SECONDS:
+                path.unlink()
 
 
 def cache_folder() -> Path:
