@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs
+.PHONY: setup demo test check bench lock clean bench-logs likeness
 
 setup: .venv/.installed
 
@@ -30,6 +30,9 @@ bench: bench-logs
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
+
+likeness: setup
+	$(BIN)/python benchmarks/likeness.py
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -21,11 +22,16 @@ def python() -> str:
     return str(VENV / "bin" / "python")
 
 
-def install() -> dict[str, str]:
-    """Install what is missing; returns why for each peer that cannot be had."""
+LEARNERS = ("scikit-learn",)
+"""Sections that are no peers: what `make likeness` needs."""
+
+
+def install(only: Sequence[str] = ()) -> dict[str, str]:
+    """Install the peers, or `only` what is named, where missing; returns why for each that cannot be had."""
     if not Path(python()).exists():
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True, stdout=subprocess.DEVNULL)
-    return {name: why for name, pins in sections().items() if (why := _install(name, pins))}
+    wanted = {name: pins for name, pins in sections().items() if (name in only if only else name not in LEARNERS)}
+    return {name: why for name, pins in wanted.items() if (why := _install(name, pins))}
 
 
 def sections() -> dict[str, str]:

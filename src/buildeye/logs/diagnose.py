@@ -12,19 +12,22 @@ from buildeye.logs import evidence, reruns, wording, words
 from buildeye.logs.calibration import calibrated
 from buildeye.logs.choose import Hit, weigh
 from buildeye.logs.engine import Log
+from buildeye.logs.likeness import AROUND, Likeness, likeness
 from buildeye.logs.lines import Lines
 from buildeye.logs.marks import Mark
 from buildeye.logs.reading import Reading
 from buildeye.logs.rules import Tier
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.secrets import Masker, strip_controls
-from buildeye.logs.stepnames import kind_of
+from buildeye.logs.stepnames import StepKind, kind_of
 from buildeye.logs.structure import read_structure
 from buildeye.logs.text import looks_binary
 from buildeye.model import Cause, Diagnosis, Evidence, Job, KeyLine, LogLine
 
 SAMPLE = 65536
 """Bytes from the start of a log by which text is told from binary."""
+LIKE = 0.6
+"""From this probability on a likeness to known failures is said; below, the failure is unknown."""
 KNOWN = 0.5
 """Below this probability `unknown` is the better answer."""
 NO_FAILURE = ("success", "skipped", "neutral")
@@ -151,7 +154,7 @@ def _confidence(reading: Reading, key: Hit) -> float:
 
 
 def _without_rule(reading: Reading) -> Diagnosis:
-    """No rule knows it: what the failed step's name says, and the line to read first."""
+    """No rule knows it: what else says what kind of failure it is, and the line to read first."""
     diff = words.diff_at_end(reading.lines, reading.structure)
     line = diff or _best_line(reading)
     named = kind_of(reading.failed_step, reading.structure.job_name) or (kind_of("diff") if diff else None)
@@ -159,29 +162,61 @@ def _without_rule(reading: Reading) -> Diagnosis:
         said = "Nothing in this log says that or why something failed."
         return Diagnosis(reading.name, summary=said, rule_set=reading.rule_set)
     quote = reading.quote(line, evidence.MAX_QUOTE) if line else ""
-    reasons = evidence.of_line(reading, line) if line else ()
-    masked = baselines.mask(quote)[:160]
-    if named is None:
-        title = f"No rule knows this failure; read first: {quote[:160]}"
-        known = Diagnosis(reading.name, confidence=0.15, signature=f"unknown|{masked}")
+    like = _likeness(reading, line) if line and not diff else None
+    if like and (named is None or (like.cause is not named[0].cause and like.probability > named[0].confidence)):
+        title, known = _by_likeness(reading, like, line, quote)
+    elif named:
+        title, known = _by_step(reading, *named, quote)
     else:
-        kind, name = named
-        said = reading.say(name)[:80]
-        title = wording.fill(kind.title, {"step": said})
-        why = "what this step does says what its failure is"
-        reasons = (Evidence("step", f"step.{kind.category}", said, why), *reasons)
-        signature = f"step.{kind.category}|{baselines.mask(said)}|{masked}"
-        known = Diagnosis(reading.name, kind.cause, kind.category, confidence=kind.confidence, signature=signature)
+        title = f"No rule knows this failure; read first: {quote[:160]}"
+        known = Diagnosis(reading.name, confidence=0.15, signature=_unknown(quote))
+    reasons = evidence.of_line(reading, line) if line else ()
     return replace(
         known,
         summary=wording.summary(title, [], "", reading.say(reading.failed_step)),
         key_line=KeyLine(line, quote) if line else None,
         excerpts=evidence.excerpts(reading, line) if line else (),
-        evidence=(*reasons, *evidence.ending(reading)),
+        evidence=(*known.evidence, *reasons, *evidence.ending(reading)),
         files=evidence.files(reading, line) if line else (),
         suggestions=wording.LOOK,
         rule_set=reading.rule_set,
     )
+
+
+def _unknown(quote: str) -> str:
+    """The signature of a failure that no rule knows."""
+    return f"unknown|{baselines.mask(quote)[:160]}"
+
+
+def _by_step(reading: Reading, kind: StepKind, name: str, quote: str) -> tuple[str, Diagnosis]:
+    """What the name of the step says, as a title and what is known."""
+    said = reading.say(name)[:80]
+    why = "what this step does says what its failure is"
+    signature = f"step.{kind.category}|{baselines.mask(said)}|{baselines.mask(quote)[:160]}"
+    known = Diagnosis(
+        reading.name, kind.cause, kind.category, confidence=kind.confidence, signature=signature,
+        evidence=(Evidence("step", f"step.{kind.category}", said, why),),
+    )  # fmt: skip
+    return wording.fill(kind.title, {"step": said}), known
+
+
+def _by_likeness(reading: Reading, like: Likeness, line: int | None, quote: str) -> tuple[str, Diagnosis]:
+    """What the words of the line are like, as a title and what is known."""
+    why = f"what speaks for it: {', '.join(like.words)}"
+    known = Diagnosis(
+        reading.name, like.cause, like.category, confidence=round(like.probability, 3), signature=_unknown(quote),
+        evidence=(Evidence("words", f"like.{like.category}", quote, why, line),),
+    )  # fmt: skip
+    return f"No rule knows this failure; its words are most like {like.category}: {quote[:160]}", known
+
+
+def _likeness(reading: Reading, line: int) -> Likeness | None:
+    """What known failures a line is like; None when it does not sound like failure, or the likeness is too little."""
+    if not words.weight(reading.lines[line]):
+        return None
+    around = reading.lines.between(line - AROUND, line + AROUND)
+    like = likeness([text for _, text in around], [n for n, _ in around].index(line))
+    return like if like.probability >= LIKE else None
 
 
 def _best_line(reading: Reading) -> int | None:
