@@ -26,7 +26,7 @@ from buildeye.model import Cause, Diagnosis, Evidence, Job, KeyLine, LogLine
 
 SAMPLE = 65536
 """Bytes from the start of a log by which text is told from binary."""
-LIKE = 0.6
+LIKE = 0.5
 """From this probability on a likeness to known failures is said; below, the failure is unknown."""
 KNOWN = 0.5
 """Below this probability `unknown` is the better answer."""

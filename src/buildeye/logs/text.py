@@ -30,6 +30,7 @@ _PREFIX = re.compile(
     r"|@[\w.-]{1,60}/[\w.-]{1,60}(?::[\w:-]{1,40})?: "
     r"|[a-z][\w-]{0,40}-\d+ {1,12}\| "
     r"|section_(?:start|end):\d+:[\w-]+"
+    r"|(?:ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? \[[\w./-]{1,80}:\d+\] ?"
     r")"
 )
 _GH_COLUMNS = re.compile(rf"[^\t]{{1,300}}\t[^\t]{{1,300}}\t(?=\ufeff?{_STAMP})")
