@@ -35,9 +35,9 @@ _SOUNDS: tuple[tuple[_Sound, str], ...] = (
     (_Sound.WEAK, r"(?i)\b(?:not found|no such|missing|invalid|killed|timed? ?out)\b"),
     (
         _Sound.WEAK,
-        r"(?i)\b(?:rejected|insufficient|exceed(?:ed|s)|unreachable|mismatch|corrupt(?:ed)?|expired|forbidden)\b",
+        r"(?i)\b(?:rejected|insufficient|exceed(?:ed|s)|unreachable|mismatch|corrupt(?:ed)?)\b",
     ),
-    (_Sound.WEAK, r"(?i)\b(?:unauthorized|undefined|unresolved|unrecognized|unexpected|unsupported|not enough)\b"),
+    (_Sound.WEAK, r"(?i)\b(?:unauthorized|undefined|unresolved|unrecognized|unexpected|unsupported|not enough|expired|forbidden)\b"),
     (_Sound.WEAK, r"(?:✗|✘|❌|×)"),
     (_Sound.HARMLESS, r"(?i)\b0 (?:errors?|failed|failures?)\b|\bno errors?\b|\berrors?[:=] ?0\b"),
     (_Sound.HARMLESS, r"(?i)(?:^|\W)warn(?:ing)?\b"),
