@@ -76,7 +76,8 @@ def _verdict(d: Diagnosis, look: Look, effort: Effort | None) -> list[str]:
         parts.append("the log does not say enough")
     else:
         parts += [] if d.determinism is Determinism.UNKNOWN else [d.determinism.value]
-        parts.append(f"{d.confidence * 100:.0f} % sure")
+        guess = "a guess, " if any(map(_is_likeness, d.evidence)) else ""
+        parts.append(f"{guess}{d.confidence * 100:.0f} % sure")
     left, right = " · ".join(parts), _count(d, effort)
     width = min(look.width, PROSE)
     painted = look.paint(left, _BOLD, _COLOUR[d.cause])
@@ -213,9 +214,16 @@ def _reason(d: Diagnosis, first: Evidence) -> str:
         return "The passing log does not have this line."
     if first.kind == "step":
         return f'No rule knows a line of this log; the name "{_step_name(first.quote)}" says what its failure is.'
+    if _is_likeness(first):
+        return f"No rule knows a line of this log; known failures use such words ({first.why})."
     if first.kind == "words":
         return "No rule knows a line of this log; this one was said last and loudest before the end."
     return first.why
+
+
+def _is_likeness(first: Evidence) -> bool:
+    """Does the verdict rest on the words of the line alone?"""
+    return first.id.startswith("like.")
 
 
 def _step_name(name: str) -> str:

@@ -176,7 +176,10 @@ def _without_rule(reading: Reading) -> Diagnosis:
         summary=wording.summary(title, [], "", reading.say(reading.failed_step)),
         key_line=KeyLine(line, quote) if line else None,
         excerpts=evidence.excerpts(reading, line) if line else (),
-        evidence=(*known.evidence, *reasons, *evidence.ending(reading)),
+        evidence=(
+            *(reasons + known.evidence if reading.new else known.evidence + reasons),
+            *evidence.ending(reading),
+        ),
         files=evidence.files(reading, line) if line else (),
         suggestions=wording.LOOK,
         rule_set=reading.rule_set,
@@ -202,7 +205,7 @@ def _by_step(reading: Reading, kind: StepKind, name: str, quote: str) -> tuple[s
 
 def _by_likeness(reading: Reading, like: Likeness, line: int | None, quote: str) -> tuple[str, Diagnosis]:
     """What the words of the line are like, as a title and what is known."""
-    why = f"what speaks for it: {', '.join(like.words)}"
+    why = ", ".join(like.words)
     known = Diagnosis(
         reading.name, like.cause, like.category, confidence=round(like.probability, 3), signature=_unknown(quote),
         evidence=(Evidence("words", f"like.{like.category}", quote, why, line),),
@@ -211,8 +214,9 @@ def _by_likeness(reading: Reading, like: Likeness, line: int | None, quote: str)
 
 
 def _likeness(reading: Reading, line: int) -> Likeness | None:
-    """What known failures a line is like; None when it does not sound like failure, or the likeness is too little."""
-    if not words.weight(reading.lines[line]):
+    """What known failures a line is like; None when the likeness is too little, or nothing says that it failed."""
+    failed = reading.job is not None or reading.structure.exit_line is not None
+    if not failed and not words.weight(reading.lines[line]):
         return None
     around = reading.lines.between(line - AROUND, line + AROUND)
     like = likeness([text for _, text in around], [n for n, _ in around].index(line))
