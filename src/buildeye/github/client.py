@@ -18,6 +18,7 @@ from buildeye.github import convert
 from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
 from buildeye.github.logfile import log_path, write_compressed
 from buildeye.github.parallel import in_parallel
+from buildeye.github.tokens import AppTokens, FixedToken, Tokens, read_key
 from buildeye.github.transport import ApiTransport, cached, environment_transport
 from buildeye.github.windows import WINDOW_CAP, halves, window_text
 from buildeye.github.wire import Asked, Backoff, NotFoundError, Patience, Wire, read_json
@@ -35,32 +36,35 @@ def _now() -> datetime:
 
 
 class GitHub:
-    """GitHub's REST interface for one token; use it as a context manager. Safe to use from several threads.
+    """GitHub's REST interface for one source of tokens; a context manager. Safe to use from several threads.
 
     `timeout` is in seconds per answer, `retries` after faults, `concurrency` the most requests under way at once of the
-    methods about many things, `rate_limit_wait` the most seconds one request waits for rate limits. `cache_dir` None
-    keeps no answers. `transport`, `sleep` and `clock` are the network, the waiting and the time. Every method raises
+    methods about many things, `rate_limit_wait` the most seconds one request waits for rate limits, `threshold_percent`
+    the share of the hourly limit that is left to others. `cache_dir` None keeps no answers. `transport`, `sleep` and `clock` are the network, the waiting and the time. Every method raises
     OutsideError when GitHub fails or refuses.
     """
 
     def __init__(
         self,
         base_url: str,
-        token: str | None,
+        token: str | Tokens | None,
         *,
         cache_dir: Path | None,
         timeout: float = 30.0,
         retries: int = 4,
         per_page: int = 100,
         concurrency: int = 8,
-        rate_limit_wait: float = 900.0,
+        rate_limit_wait: float = 3660.0,
+        threshold_percent: float = 0.0,
         transport: httpx2.BaseTransport | None = None,
         backoff: Backoff = Backoff(),  # noqa: B008 - frozen
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], datetime] = _now,
     ) -> None:
-        self._transport = ApiTransport(transport or environment_transport(), _address(base_url), token)
-        self._wire = Wire(base_url, token, self._transport, Patience(retries, rate_limit_wait, backoff, sleep, clock))
+        tokens = FixedToken(token) if isinstance(token, str) else token
+        self._transport = ApiTransport(transport or environment_transport(), _address(base_url), tokens, clock)
+        patience = Patience(retries, rate_limit_wait, threshold_percent, backoff, sleep, clock)
+        self._wire = Wire(base_url, tokens, self._transport, patience)
         options: dict[str, Any] = {"headers": HEADERS, "timeout": timeout, "follow_redirects": True}
         above = cached(self._transport, cache_dir) if cache_dir else self._transport
         self._answers = httpx2.Client(transport=above, **options)
@@ -72,16 +76,18 @@ class GitHub:
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """The client that the settings describe; answers are kept below `storage.data_dir`."""
-        token = settings.github_token.get_secret_value() if settings.github_token else None
+        network = environment_transport()
         return cls(
             settings.api.base_url,
-            token,
+            _tokens(settings, network),
             cache_dir=settings.storage.data_dir / "cache",
             timeout=settings.api.timeout_seconds,
             retries=settings.api.max_retries,
             per_page=settings.api.per_page,
             concurrency=settings.api.concurrency,
             rate_limit_wait=settings.api.rate_limit_wait_seconds,
+            threshold_percent=settings.api.rate_limit_threshold_percent,
+            transport=network,
         )
 
     def __enter__(self) -> Self:
@@ -266,6 +272,18 @@ class GitHub:
                 f"the answer for {asked.repository} ({asked.what}) is not JSON; is api.base_url GitHub's interface?"
             )
         return data, linked
+
+
+def _tokens(settings: Settings, network: httpx2.BaseTransport) -> Tokens | None:
+    """The App when one is set, else GITHUB_TOKEN, else nobody."""
+    app, api = settings.github_app, settings.api
+    if app.given and app.key_file is not None:
+        _address(api.base_url)
+        return AppTokens(
+            api.base_url, app.app_id, app.installation_id, read_key(app.key_file),
+            transport=network, clock=_now, timeout=api.timeout_seconds, retries=api.max_retries,
+        )  # fmt: skip
+    return FixedToken(settings.github_token.get_secret_value()) if settings.github_token else None
 
 
 def _address(base_url: str) -> httpx2.URL:

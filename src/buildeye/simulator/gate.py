@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.requests import Request
@@ -116,6 +117,7 @@ class Gate:
         answer.headers["x-ratelimit-resource"] = "core"
         answer.headers["x-github-request-id"] = f"51M0:{self.ledger.requests:08X}"
         answer.headers["server"] = "github.com"
+        answer.headers["date"] = formatdate(self.clock(), usegmt=True)
         answer.headers["x-github-media-type"] = "github.v3; format=json"
         answer.headers["x-github-api-version-selected"] = "2022-11-28"
         return answer
