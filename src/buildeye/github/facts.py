@@ -77,8 +77,8 @@ class RateLimit:
 class Stats:
     """Requests a client has sent to the API, retries included; `not_modified` of them were answered from the cache.
 
-    `remaining` is what GitHub last said is left of `limit` requests an hour; None when it has not said so. `reset_at` is
-    when the count starts anew, by this machine's clock.
+    `remaining` is what GitHub last said is left of `limit` requests an hour; None when it has not said so. `reset_at`
+    is when the count starts anew, by this machine's clock.
     """
 
     requests: int = 0

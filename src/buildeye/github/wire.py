@@ -30,7 +30,11 @@ HELP = "See docs/token-setup.md"
 
 
 class NotFoundError(OutsideError):
-    """GitHub has no such thing, no longer has it, or does not show it to this token."""
+    """GitHub has no such thing, no longer has it, or does not show it to this token; `gone` when it says: no longer."""
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        super().__init__(message)
+        self.gone = gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,8 @@ def refused(refusal: Refusal, asked: Asked, *, with_token: bool) -> OutsideError
     opening = f"GitHub answered {refusal.status} for {asked.repository}: "
     match refusal.status:
         case 404 | 410:
-            return NotFoundError(f"{opening}there is no {asked.what}, or the token may not see it. {HELP}")
+            said = f"{opening}there is no {asked.what}, or the token may not see it. {HELP}"
+            return NotFoundError(said, gone=refusal.status == 410)
         case 401 | 403 if not with_token:
             return OutsideError(f"{opening}a token is needed; set GITHUB_TOKEN. {HELP}")
         case 401:
