@@ -53,7 +53,7 @@ class Wanted:
 
 
 def sync_logs(scope: Scope, window: Window, *, green: bool = True) -> LogsSynced:
-    """Bring what is missing of jobs that ended in the window: all failed ones, and with `green` one green one a name."""
+    """Bring what is missing of jobs that ended in the window: all failed ones, and with `green` one passed a name."""
     asked = {"repository": scope.repository, "since": window.since, "until": window.until}
     rows = scope.warehouse.ask("logs_wanted", **asked)
     if green:
