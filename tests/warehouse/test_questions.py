@@ -67,7 +67,10 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     ),
     "failed_runs": (
         {"repository": REPOSITORY, "since": at(0), "until": at(1)},
-        [{"id": 101, "conclusion": "failure"}, {"id": 100, "pull_requests": [{"number": 7}]}],
+        [
+            {"id": 101, "conclusion": "failure", "no_pull_request": False},
+            {"id": 100, "pull_requests": [{"number": 7}], "no_pull_request": True},
+        ],
     ),
     "jobs_of_runs_between": (
         {"repository": REPOSITORY, "since": at(0), "until": at(1)},
@@ -80,7 +83,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         ],
     ),
     "known_pull_requests": (
-        {"repository": REPOSITORY, "numbers": [7, 404], "head_shas": ["a" * 40]},
+        {"repository": REPOSITORY, "numbers": [404], "head_refs": ["feature"]},
         [{"number": 7, "changed_files": ["a.py"], "base": {"ref": "main", "sha": "b" * 40, "repo": ANY}}],
     ),
     "logs_wanted": (
@@ -144,7 +147,7 @@ def seed(warehouse: Warehouse) -> None:
         ]
     )
     warehouse.write_synced_runs(
-        [SyncedRun(REPOSITORY, 100, 1, at(50)), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
+        [SyncedRun(REPOSITORY, 100, 1, at(50), no_pull_request=True), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
     )
     warehouse.write_sync_cursors([SyncCursor(REPOSITORY, "runs", at(-60), at(30), "digest", at(50))])
     warehouse.write_baseline(Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5]))

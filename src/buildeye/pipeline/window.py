@@ -77,6 +77,6 @@ def _pull_requests(warehouse: Warehouse, runs: Sequence[Run]) -> dict[int, PullR
     if not numbers:
         return {}
     repository = runs[0].repository_full_name
-    rows = warehouse.ask("known_pull_requests", repository=repository, numbers=numbers, head_shas=[])
+    rows = warehouse.ask("known_pull_requests", repository=repository, numbers=numbers, head_refs=[])
     known = {row["number"]: pull_request_of(row) for row in rows}
     return {run.id: known[n] for run in runs for n in run.pull_requests[:1] if n in known}

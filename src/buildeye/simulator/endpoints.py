@@ -58,7 +58,8 @@ def workflows(catalog: Catalog, request: Request) -> Response:
 
 def _runs(catalog: Catalog, request: Request, among: Iterable[Run]) -> Response:
     try:
-        found = select_runs(among, request.query_params)
+        listed = (run for run in among if catalog.faults.listed(run.id, request.state.number))
+        found = select_runs(listed, request.query_params)
     except InvalidQuery as error:
         return error_answer(422, str(error))
     shown = SEARCH_LIMIT if filtered(request.query_params) else None
@@ -126,7 +127,7 @@ def annotations(catalog: Catalog, request: Request) -> Response:
 def job_logs(catalog: Catalog, request: Request) -> Response:
     """`GET .../actions/jobs/{id}/logs`: 302 to the text; 404 without a log, 410 when it has expired."""
     found = catalog.jobs.get(_number(request, "job"))
-    if found is None or not has_log(found):
+    if found is None or not has_log(found) or found.id in catalog.faults.no_job_logs:
         return not_found()
     if catalog.past.log_expired(found):
         return gone()

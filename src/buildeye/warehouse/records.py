@@ -87,10 +87,14 @@ class SyncCursor:
 
 @dataclass(frozen=True, slots=True)
 class SyncedRun:
-    """All jobs of a run are here, up to attempt `run_attempt`; or GitHub has the run no longer (`gone`)."""
+    """All jobs of a run are here, up to attempt `run_attempt`; or GitHub has the run no longer (`gone`).
+
+    `no_pull_request`: GitHub was asked whose pull request it built, and knows none.
+    """
 
     repository_full_name: str
     run_id: int
     run_attempt: int
     synced_at: datetime
     gone: bool = False
+    no_pull_request: bool = False

@@ -213,6 +213,7 @@ SYNCED_RUNS: Final = Table[SyncedRun](
         "run_id": lambda run: run.run_id,
         "run_attempt": lambda run: run.run_attempt,
         "gone": lambda run: run.gone,
+        "no_pull_request": lambda run: run.no_pull_request,
         "synced_at": lambda run: _time(run.synced_at),
         "_version": lambda run: version.synced_version(run.run_attempt, run.synced_at, run),
     },

@@ -1,12 +1,13 @@
 """Pull requests: all that changed, from the list, and files and merge base for those whose runs failed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from buildeye.github.parallel import in_parallel
 from buildeye.model import OutsideError, PullRequest, Run
 from buildeye.pipeline.sync.scope import Scope, Window
+from buildeye.warehouse import SyncedRun
 from buildeye.warehouse.reading import pull_request_of, run_of
 
 STREAM = "pull requests"
@@ -32,21 +33,21 @@ def sync_pull_requests(scope: Scope, since: datetime) -> int:
 def complete_pull_requests(scope: Scope, window: Window) -> None:
     """Name the pull request of each run that failed in the window, and bring its files and merge base.
 
-    Of a fork's run GitHub names none: it is the one whose branch points to what was built, else the commit is asked.
+    Of a fork's run GitHub names none: it is the one its branch belongs to, else the commit is asked, once.
     """
     rows = scope.warehouse.ask("failed_runs", repository=scope.repository, since=window.since, until=window.until)
-    runs = [run_of(row) for row in rows]
-    known = _known(scope, [number for run in runs for number in run.pull_requests], [run.head_sha for run in runs])
-    named = _named(scope, [run for run in runs if not run.pull_requests], known)
-    scope.warehouse.write_runs([replace(run, pull_requests=(pull.number,)) for run, pull in named])
-    wanted = {pull.number: pull for _, pull in named}
+    nameless = [run_of(row) for row in rows if not row["pull_requests"] and not row["no_pull_request"]]
+    runs = [run_of(row) for row in rows if row["pull_requests"]]
+    known = _known(scope, [run.pull_requests[0] for run in runs], [run.head_branch for run in nameless])
+    named = _name(scope, [run for run in nameless if run.event.startswith("pull_request")], known)
+    wanted = {pull.number: pull for pull in named}
     missing: dict[int, int] = {}
     for run in runs:
-        for number in run.pull_requests[:1]:
-            if number in known:
-                wanted[number] = known[number]
-            else:
-                missing.setdefault(number, run.id)
+        number = run.pull_requests[0]
+        if number in known:
+            wanted[number] = known[number]
+        else:
+            missing.setdefault(number, run.id)
     wanted |= _asked_for(scope, missing)
     bare = [pull for pull in wanted.values() if not (pull.changed_files or pull.merge_base_sha)]
     scope.warehouse.write_pull_requests(list(in_parallel(lambda pull: _with_files(scope, pull), bare, scope.width)))
@@ -56,8 +57,8 @@ def _changed_at(pull: PullRequest, otherwise: datetime) -> datetime:
     return pull.updated_at or otherwise
 
 
-def _known(scope: Scope, numbers: Sequence[int], shas: Sequence[str]) -> dict[int, PullRequest]:
-    asked = {"numbers": sorted(set(numbers)), "head_shas": sorted(set(shas))}
+def _known(scope: Scope, numbers: Sequence[int], branches: Sequence[str]) -> dict[int, PullRequest]:
+    asked = {"numbers": sorted(set(numbers)), "head_refs": sorted(set(branches))}
     rows = scope.warehouse.ask("known_pull_requests", repository=scope.repository, **asked)
     return {row["number"]: pull_request_of(row) for row in rows}
 
@@ -79,26 +80,42 @@ def _carried(pull: PullRequest, known: PullRequest | None) -> PullRequest | None
     return None if pull == known else pull
 
 
-def _named(scope: Scope, runs: Sequence[Run], known: dict[int, PullRequest]) -> list[tuple[Run, PullRequest]]:
-    """Runs of which GitHub names no pull request, with the one they belong to as far as it can be found."""
-    by_head: dict[str, PullRequest] = {}
-    for pull in sorted(known.values(), key=lambda pull: pull.number):
-        by_head[pull.head_sha] = pull
+def _name(scope: Scope, runs: Sequence[Run], known: dict[int, PullRequest]) -> list[PullRequest]:
+    """Write which pull request each of these runs belongs to, or that GitHub knows none; gives those found."""
 
-    def find(run: Run) -> PullRequest | None:
-        if not run.event.startswith("pull_request") or not run.head_sha:
-            return None
-        if run.head_sha in by_head:
-            return by_head[run.head_sha]
+    def find(run: Run) -> PullRequest | OutsideError | None:
+        if (pull := pull_request_of_branch(run, known.values())) is not None:
+            return pull
         try:
             pulls = scope.github.pull_requests_of_commit(scope.owner, scope.repo, run.head_sha)
         except OutsideError as error:
             scope.warn(f"run {run.id}: its pull request is not known: {error}")
-            return None
+            return error
         return next((p for p in pulls if p.head_sha == run.head_sha or p.head_ref == run.head_branch), None)
 
-    answers = zip(runs, in_parallel(find, runs, scope.width), strict=True)
-    return [(run, pull) for run, pull in answers if pull is not None]
+    answers = list(zip(runs, in_parallel(find, runs, scope.width), strict=True))
+    found = [(run, answer) for run, answer in answers if isinstance(answer, PullRequest)]
+    scope.warehouse.write_runs([replace(run, pull_requests=(pull.number,)) for run, pull in found])
+    none = [run for run, answer in answers if answer is None]
+    scope.warehouse.write_synced_runs(
+        [SyncedRun(scope.repository, run.id, run.run_attempt, scope.now, no_pull_request=True) for run in none]
+    )
+    return [pull for _, pull in found]
+
+
+def pull_request_of_branch(run: Run, pulls: Iterable[PullRequest]) -> PullRequest | None:
+    """The pull request whose branch a run built; None when none fits, or several.
+
+    Branches of two forks may have one name: then what they point to decides, or who started the run.
+    """
+    fits = [pull for pull in pulls if pull.head_ref == run.head_branch]
+    pointed = [pull for pull in fits if pull.head_sha == run.head_sha]
+    owned = [pull for pull in fits if pull.author == run.actor and not _before(run.created_at, pull.created_at)]
+    return next((chosen[0] for chosen in (pointed, owned) if len(chosen) == 1), None)
+
+
+def _before(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and one < other
 
 
 def _asked_for(scope: Scope, missing: dict[int, int]) -> dict[int, PullRequest]:

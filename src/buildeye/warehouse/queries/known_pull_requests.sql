@@ -1,5 +1,5 @@
--- Asked by sync and the monitor: what is known of pull requests, by their numbers or by what their branch points to?
--- Parameters: repository (owner/name), numbers (a list), head_shas (a list).
+-- Asked by sync and the monitor: what is known of pull requests, by their numbers or by the branches they come from?
+-- Parameters: repository (owner/name), numbers (a list), head_refs (names of branches, a list).
 -- repository_full_name, number  whose and which
 -- title, user, state           user as (login)
 -- base, head                   ref and sha of each
@@ -11,5 +11,5 @@ SELECT repository_full_name, number, title, user, state, base, head, created_at,
     merge_commit_sha, merge_base_sha, html_url, changed_files
 FROM default.pull_request_latest
 WHERE repository_full_name = {repository:String}
-    AND (number IN {numbers:Array(Int64)} OR head.sha IN {head_shas:Array(String)})
+    AND (number IN {numbers:Array(Int64)} OR head.ref IN {head_refs:Array(String)})
 ORDER BY number

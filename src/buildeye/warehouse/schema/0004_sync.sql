@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS buildeye.synced_run
     run_id Int64,
     run_attempt Int64 COMMENT 'jobs of attempts up to this one are here',
     gone Bool COMMENT 'GitHub has the run no longer',
+    no_pull_request Bool COMMENT 'GitHub was asked whose pull request it built, and knows none',
     synced_at DateTime64(6, 'UTC'),
     _version UInt256
 )
