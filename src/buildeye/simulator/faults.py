@@ -49,7 +49,7 @@ def cut() -> Fault:
 
 
 def truncated() -> Fault:
-    """The body ends in the middle, and its length says that is all."""
+    """The JSON of an answer ends in the middle, and its length says that is all."""
     return Fault(0, cut=Cut.BODY)
 
 

@@ -128,13 +128,13 @@ class Gate:
 
 
 async def _cut(answer: Response, how: Cut) -> Response:
-    """The first half of an answer; one without a body comes whole."""
+    """The first half of an answer; one without a body comes whole, as does plain text that would say it is."""
     body = (
         b"".join([chunk async for chunk in answer.body_iterator]) if hasattr(answer, "body_iterator") else answer.body
     )
     kept = {name: value for name, value in answer.headers.items() if name != "content-length"}
-    if not body:
-        return Response(b"", answer.status_code, kept)
+    if not body or (how is Cut.BODY and "json" not in answer.headers.get("content-type", "")):
+        return Response(bytes(body), answer.status_code, kept)
     if how is Cut.CONNECTION:
         return CutResponse(bytes(body), answer.status_code, kept)
     return Response(bytes(body)[: len(body) // 2], answer.status_code, kept)
