@@ -13,6 +13,7 @@ from buildeye.github import GitHub
 from buildeye.github.wire import Backoff
 from buildeye.logstore import open_log_store
 from buildeye.pipeline.sync import Scope, Synced, sync
+from buildeye.pipeline.sync.scope import Silence
 from buildeye.simulator import Faults, Past, build_busy_day
 from buildeye.simulator.app import create_app
 from buildeye.simulator.server import ledger, serving
@@ -24,13 +25,6 @@ SINCE = NOW - timedelta(hours=24)
 TOKEN = "ghp_" + "s" * 36
 
 Rows = dict[str, list[str]]
-
-
-class Silent:
-    """Progress nobody looks at."""
-
-    def start(self, what: str, total: int) -> Any:
-        return lambda steps: None
 
 
 @dataclass
@@ -46,7 +40,7 @@ class Day:
     def scope(self, github: GitHub, now: datetime = NOW, workflows: tuple[str, ...] = (), most: int = 5000) -> Scope:
         logs = open_log_store("", self.folder)
         return Scope(
-            github, self.warehouse, logs, self.past.owner, self.past.name, "main", workflows, most, 8, now, Silent(),
+            github, self.warehouse, logs, self.past.owner, self.past.name, "main", workflows, most, 8, now, Silence(),
             self.warned.append,
         )  # fmt: skip
 

@@ -21,6 +21,15 @@ class Progress(Protocol):
         ...
 
 
+class Silence:
+    """Progress that is not told."""
+
+    def start(self, what: str, total: int) -> Callable[[int], None]:
+        """Begin a stage nobody hears of."""
+        del what, total
+        return lambda _: None
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """From when to when runs are looked at, by the time they were created; both ends included."""
