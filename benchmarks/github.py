@@ -60,10 +60,10 @@ def requests() -> dict[str, float]:
             for minutes in (0, 10):
                 with GitHub(address, "token", cache_dir=folder / "cache") as github:
                     start = time.perf_counter()
-                    logs = open_log_store("", folder)
                     moment = now + timedelta(minutes=minutes)
                     scope = Scope(
-                        github, warehouse, logs, past.owner, past.name, "main", (), 10**6, 8, moment, Silence(), tell
+                        github, warehouse, open_log_store("", folder), past.owner, past.name, "main", (), 10**6, 365, 8,
+                        moment, Silence(), tell,
                     )  # fmt: skip
                     done = sync(scope, moment - timedelta(hours=24))
                     passes.append((github.stats, time.perf_counter() - start, done))

@@ -43,7 +43,7 @@ now, folder = datetime.fromisoformat(now), Path(folder)
 with open_warehouse(f"chdb://{folder / 'warehouse'}") as warehouse:
     if int(back):
         with GitHub(address, None, cache_dir=folder / "cache") as github:
-            scope = Scope(github, warehouse, open_log_store("", folder), owner, repo, "main", (), 10**6, 8, now,
+            scope = Scope(github, warehouse, open_log_store("", folder), owner, repo, "main", (), 10**6, 365, 8, now,
                           Silence(), lambda said: print(said, file=sys.stderr))
             sync(scope, now - timedelta(hours=int(back)))
     views = warehouse.query(

@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -91,3 +92,11 @@ def test_a_folder_that_cannot_be_made_or_written_is_told(tmp_path: Path) -> None
     (tmp_path / "logs" / "octo").write_text("in the way")
     with pytest.raises(OutsideError, match=r"7\.log\.zst cannot be kept in .*logs: .*storage\.log_store"):
         store.keep(PLACE, [LOG])
+
+
+def test_days_that_are_too_old_go_and_nothing_else(store: LogStore, tmp_path: Path) -> None:
+    kept = ["octo/widgets/2026-11-30/7.log.zst", "octo/other/2026-11-28/8.log.zst", "octo/widgets/notes/9.log.zst"]
+    for place in (*kept, "octo/widgets/2026-11-29/6.log.zst", "octo/widgets/2025-12-31/5.log.zst"):
+        store.keep(place, [LOG])
+    assert store.forget("octo/widgets", date(2026, 11, 30)) == 2
+    assert files(tmp_path) == sorted(f"logs/{place}" for place in kept)

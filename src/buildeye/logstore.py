@@ -6,9 +6,11 @@ bucket it is fetched into a folder of this machine before it is read.
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,6 +87,22 @@ class LogStore:
         if not path.exists():
             raise FileNotFoundError(place)
         return path
+
+    def forget(self, repository: str, before: date) -> int:
+        """Remove a repository's logs of days before `before` from this machine; gives how many days.
+
+        A bucket is left alone: its own lifecycle rules do that.
+        """
+        days = [
+            folder
+            for root in (self._folder, self._cache)
+            if root is not None
+            for folder in (root / repository).glob("[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]")
+            if folder.name < before.isoformat()
+        ]
+        for folder in days:
+            shutil.rmtree(folder, ignore_errors=True)
+        return len(days)
 
     def _fetch(self, place: str, path: Path) -> None:
         import obstore

@@ -40,8 +40,8 @@ class Day:
     def scope(self, github: GitHub, now: datetime = NOW, workflows: tuple[str, ...] = (), most: int = 5000) -> Scope:
         logs = open_log_store("", self.folder)
         return Scope(
-            github, self.warehouse, logs, self.past.owner, self.past.name, "main", workflows, most, 8, now, Silence(),
-            self.warned.append,
+            github, self.warehouse, logs, self.past.owner, self.past.name, "main", workflows, most, 365, 8, now,
+            Silence(), self.warned.append,
         )  # fmt: skip
 
     def github(self, address: str, retries: int = 4, per_page: int = 20) -> GitHub:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from buildeye.model import OutsideError
 from buildeye.pipeline.sync.commits import sync_commits
@@ -33,7 +33,9 @@ def sync(scope: Scope, since: datetime) -> Synced:
     commits = _told(scope, f"commits of {scope.branch} are not known", lambda: sync_commits(scope, since))
     window = Window(since, scope.now + CLOCKS)
     complete_pull_requests(scope, window)
-    return Synced(runs, pulls, commits, sync_logs(scope, window))
+    logs = sync_logs(scope, window)
+    scope.logs.forget(scope.repository, (scope.now - timedelta(days=scope.keep_days)).date())
+    return Synced(runs, pulls, commits, logs)
 
 
 def _told(scope: Scope, what: str, bring: Callable[[], int]) -> int:

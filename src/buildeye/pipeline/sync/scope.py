@@ -40,7 +40,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose facts are brought from where to where. `now` stamps what is written; `width` requests are made at once."""
+    """Whose facts are brought from where to where.
+
+    At most `max_runs` runs a pass; logs are kept for `keep_days`; `width` requests are made at once; `now` stamps what
+    is written.
+    """
 
     github: GitHub
     warehouse: Warehouse
@@ -50,6 +54,7 @@ class Scope:
     branch: str
     workflows: tuple[str, ...]
     max_runs: int
+    keep_days: int
     width: int
     now: datetime
     progress: Progress
@@ -70,7 +75,8 @@ class Scope:
         target = settings.target_repository
         return cls(
             github, warehouse, logs, target.owner, target.repo, target.branch, settings.workflows,
-            settings.monitoring.max_runs, settings.api.concurrency, now.astimezone(UTC), progress, warn,
+            settings.monitoring.max_runs, settings.storage.retention_days, settings.api.concurrency,
+            now.astimezone(UTC), progress, warn,
         )  # fmt: skip
 
     @property
