@@ -81,7 +81,7 @@ def test_runs_that_begin_while_the_list_is_read_push_none_out_of_sight(
     there = day.warehouse.query("SELECT count() FROM default.workflow_run_latest").rows[0][0]
     assert there >= len({run.id for run in past.attempts}) - len(newest)
     day.sync(app_of(past))
-    assert_same(day.rows(), calm[0])
+    assert_same(day.rows(), calm[0], frozenset({"buildeye.sync_cursor_latest"}))  # two of one moment: either may win
     assert day.logs().keys() >= calm[1].keys()
 
 
