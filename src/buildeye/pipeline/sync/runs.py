@@ -13,7 +13,7 @@ from buildeye.github.client import of_workflows
 from buildeye.github.parallel import in_parallel
 from buildeye.github.wire import NotFoundError
 from buildeye.model import Job, OutsideError, Run
-from buildeye.pipeline.sync.scope import Scope, Window
+from buildeye.pipeline.sync.scope import GIVE_UP, Scope, Window
 from buildeye.warehouse import SyncCursor, SyncedRun
 from buildeye.warehouse.reading import run_of
 
@@ -110,7 +110,11 @@ def _jobs(scope: Scope, runs: Sequence[Run]) -> tuple[list[Job], list[Run]]:
     jobs: list[Job] = []
     whole: list[Run] = []
     step = scope.progress.start("jobs", len(runs)) if runs else None
+    in_a_row = 0
     for answer in scope.github.jobs_of_runs(scope.owner, scope.repo, runs, all_attempts=True):
+        in_a_row = in_a_row + 1 if answer.error else 0
+        if in_a_row >= GIVE_UP:
+            raise OutsideError(f"the jobs of {in_a_row} runs in a row could not be had; the last time: {answer.error}")
         if answer.error:
             scope.warn(f"run {answer.run.id}: its jobs are not known: {answer.error}")
         elif all(job.status == "completed" for job in answer.jobs) or _settled(answer.run, scope.now):
