@@ -25,12 +25,20 @@ RETRIES = 10  # so that no request fails that often in a row
 
 
 @pytest.fixture(scope="module")
+def past(past: Past) -> Past:
+    """The day, with logs that have expired for what ended in its first half."""
+    return replace(past, log_days=0.5)
+
+
+@pytest.fixture(scope="module")
 def calm(opened: Warehouse, past: Past, tmp_path_factory: pytest.TempPathFactory) -> tuple[Rows, dict[str, bytes]]:
     """What a pass without faults leaves."""
     empty(opened)
     day = Day(opened, tmp_path_factory.mktemp("calm"), past)
     day.sync(app_of(past))
     assert day.warned == []
+    expired = day.warehouse.query("SELECT countIf(expired), countIf(place != '') FROM buildeye.log_latest").rows[0]
+    assert all(expired)
     return day.rows(), day.logs()
 
 
