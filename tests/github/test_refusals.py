@@ -194,3 +194,16 @@ def test_an_answer_cut_short_is_asked_for_again_and_never_kept(start: Start, tmp
     assert client.run("o", "r", 7).id == 7
     assert client.run("o", "r", 7).id == 7
     assert [call.headers.get("if-none-match") for call in server.calls] == [None, None, '"e"']
+
+
+def test_a_long_wait_is_told_once_and_a_short_one_not(
+    start: Start, time: Time, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "buildeye")
+    client, _ = start(in_turn(as_json({}, 429, retry_after="3"), as_json({}, 429, retry_after="40"),
+                              as_json(run_json())))  # fmt: skip
+    client.run("o", "r", 7)
+    assert time.waits == [3.0, 40.0]
+    assert [each.getMessage() for each in caplog.records] == [
+        "waiting for GitHub's rate limit until 12:00:43 UTC"
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ says itself how long it lasts, and is waited for as long as the caller allows.
 """
 
 import json
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,7 +26,9 @@ Answer = TypeVar("Answer")
 SECONDARY_WAIT = 60.0  # seconds; what GitHub asks for when it names no time
 RESET_SLACK = 1.0  # seconds by which GitHub's clock may be behind ours
 YEAR = 365 * 86_400.0  # seconds; no clock is asked to count further
+TOLD = 5.0  # seconds; shorter waits are not worth a word
 ERROR_BODY = 65_536  # bytes of a refusal that are read
+_LOGGER = logging.getLogger(__name__)
 HELP = "See docs/token-setup.md"
 
 
@@ -104,6 +107,7 @@ class Wire:
         self._patience = patience
         self._lock = threading.Lock()
         self._held_until: datetime | None = None
+        self._told_until: datetime | None = None
 
     def get(
         self,
@@ -161,8 +165,19 @@ class Wire:
                 "try again then, or raise api.rate_limit_wait_seconds"
                 + ("" if self._tokens else f"; a token has more. {HELP}")
             )
+        self._tell(pause)
         self._patience.sleep(pause)
         return waited + pause
+
+    def _tell(self, pause: float) -> None:
+        """Say once, not once a thread, that a wait worth mentioning has begun."""
+        until = self._patience.clock() + timedelta(seconds=pause)
+        with self._lock:
+            known = self._told_until is not None and until < self._told_until + timedelta(seconds=TOLD)
+            if pause < TOLD or known:
+                return
+            self._told_until = until
+        _LOGGER.info(f"waiting for GitHub's rate limit until {until:%H:%M:%S} UTC")
 
     def _attempts(
         self, client: httpx2.Client, url: httpx2.URL, asked: Asked, read: Callable[[httpx2.Response], Answer]
