@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from pydantic import SecretStr
 
 from buildeye.config import Settings
 from buildeye.github import GitHub, LogState
-from buildeye.github.convert import run_from
+from buildeye.github.convert import pull_request_from, run_from
 from buildeye.model import OutsideError
 
 from .conftest import NOW, TOKEN, Start
@@ -44,11 +45,12 @@ def test_runs_of_all_pages_come_newest_first(start: Start) -> None:
     runs = [run_json(n, stamp(NOW - timedelta(minutes=n))) for n in range(7)]
     client, server = start(search(runs), per_page=3)
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == list(range(7))
-    assert [call.query["page"] for call in server.calls] == ["1", "2", "3"]
-    assert server.calls[0].query["created"] == "2026-05-27T12:00:00Z..2026-05-28T12:00:00Z"
+    windows = [call.query["created"].split("..") for call in server.calls]
+    assert {start for start, _ in windows} == {"2026-05-27T12:00:00Z"}
+    assert [end for _, end in windows] == ["2026-05-28T12:00:00Z", "2026-05-28T11:58:00Z", "2026-05-28T11:56:00Z"]
 
 
-def test_a_window_with_more_than_github_shows_is_halved_until_all_are_seen(start: Start) -> None:
+def test_a_window_with_more_than_github_shows_is_cut_until_all_are_seen(start: Start) -> None:
     runs = [run_json(n, stamp(NOW - timedelta(seconds=20 * n))) for n in range(2500)]
     client, server = start(search(runs))
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == list(range(2500))
@@ -65,6 +67,14 @@ def test_a_run_that_slips_to_the_next_page_is_told_once(start: Start) -> None:
     pages = {"1": [run_json(3), run_json(2)], "2": [run_json(2), run_json(1)]}
     client, _ = start(lambda call: as_json({"total_count": 4, "workflow_runs": pages[call.query["page"]]}), per_page=2)
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == [3, 2, 1]
+
+
+def test_the_first_page_of_the_newest_runs_always_has_the_same_address(start: Start) -> None:
+    client, server = start(lambda call: as_json({"total_count": 1, "workflow_runs": [run_json(1, stamp(NOW))]}))
+    for hours in (24, 7):
+        pages = client.run_pages("o", "r", since=NOW - timedelta(hours=hours))
+        assert [[run.id for run in page] for page in pages] == [[1]]
+    assert server.calls[0].query == server.calls[1].query == {"page": "1", "per_page": "100"}
 
 
 @pytest.mark.parametrize(
@@ -132,6 +142,49 @@ def test_a_pull_request_comes_with_the_files_of_all_pages(start: Start) -> None:
     assert len(server.calls) == asked + 1
 
 
+def test_files_and_merge_base_come_in_one_request(start: Start) -> None:
+    files = [{"filename": "a.py", "previous_filename": "b.py"}]
+    data = {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1, "commits": [commit_json("c1")]}
+    data |= {"merge_base_commit": {"sha": "bbb"}, "files": files}
+    client, server = start(lambda call: as_json(data))
+    pull = pull_request_from(pull_request_json())
+    found = client.with_files("o", "r", pull)
+    assert (found.changed_files, found.merge_base_sha) == (("a.py", "b.py"), "bbb")
+    assert replace(found, changed_files=(), merge_base_sha="") == pull
+    assert [call.path for call in server.calls] == [f"/repos/o/r/compare/{pull.base_sha}...{pull.head_sha}"]
+
+
+@pytest.mark.parametrize("compared", [None, 300])
+def test_files_of_a_head_that_is_gone_or_changes_too_many_are_asked_of_the_pull_request(
+    start: Start, compared: int | None
+) -> None:
+    def answer(call: Call) -> Reply:
+        if call.path.endswith("/files"):
+            return as_json([{"filename": f"f{n}.py"} for n in range(3)])
+        files = [{"filename": f"f{n}.py"} for n in range(compared or 0)]
+        data = {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1, "commits": [], "files": files,
+                "merge_base_commit": {"sha": "bbb"}}  # fmt: skip
+        return as_json(data) if compared else as_json({"message": "Not Found"}, 404)
+
+    client, _ = start(answer)
+    found = client.with_files("o", "r", pull_request_from(pull_request_json()))
+    assert (found.changed_files, found.merge_base_sha) == (("f0.py", "f1.py", "f2.py"), "bbb" if compared else "")
+
+
+def test_pull_requests_come_page_by_page_the_one_changed_last_first(start: Start) -> None:
+    def answer(call: Call) -> Reply:
+        return as_json([pull_request_json(n) for n in range(5)][(int(call.query["page"]) - 1) * 2 :][:2])
+
+    client, server = start(answer, per_page=2)
+    pages = client.changed_pull_requests("o", "r")
+    assert [pull.number for pull in next(pages)] == [0, 1]
+    assert len(server.calls) == 1
+    assert [[pull.number for pull in page] for page in pages] == [[2, 3], [4]]
+    assert server.calls[0].query == {
+        "state": "all", "sort": "updated", "direction": "desc", "per_page": "2", "page": "1"
+    }  # fmt: skip
+
+
 def test_pull_requests_of_a_commit_are_listed(start: Start) -> None:
     client, server = start(lambda call: as_json([pull_request_json(1), pull_request_json(2)]))
     assert [pull.number for pull in client.pull_requests_of_commit("o", "r", "3d91e02")] == [1, 2]
@@ -151,6 +204,20 @@ def test_a_comparison_names_merge_base_commits_and_files(start: Start) -> None:
     assert (found.merge_base_sha, found.ahead_by, found.changed_files) == ("bbb", 3, ("a.py",))
     assert [commit.sha for commit in found.commits] == ["c1", "c2", "c3"]
     assert server.calls[0].path == "/repos/o/r/compare/main...fix%2Ftopk"
+
+
+def test_a_branch_is_followed_by_first_parents_from_the_head_found_first(start: Start) -> None:
+    parents = {"m5": ["m4"], "m4": ["m3", "s2"], "s2": ["s1"], "m3": ["m2"], "s1": ["m2"], "m2": ["m1"], "m1": []}
+    listed = [commit_json(sha, parents=[{"sha": one} for one in of]) for sha, of in parents.items()]
+
+    def answer(call: Call) -> Reply:
+        page = int(call.query["page"])
+        moved = [commit_json("m6", parents=[{"sha": "m5"}])] if call.query["sha"] == "main" and page > 1 else []
+        return as_json((moved + listed)[(page - 1) * 3 : page * 3])
+
+    client, server = start(answer, per_page=3)
+    assert [commit.sha for commit in client.branch_commits("o", "r", "main")] == ["m5", "m4", "m3", "m2", "m1"]
+    assert [call.query["sha"] for call in server.calls] == ["main", "m5", "m5"]
 
 
 def test_a_commit_comes_with_its_files(start: Start) -> None:

@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from buildeye.logs.ruleset import load_ruleset
+from buildeye.logstore import LogStore, open_log_store
+from buildeye.model import Job
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import classify
 from buildeye.pipeline.metadata import Build, FailedJob
 from buildeye.triage.judge import Thresholds
-from buildeye.warehouse import Warehouse, open_warehouse
+from buildeye.warehouse import KeptLog, Warehouse, open_warehouse
 from tests.triage.cases import NOW, job, run
 
+REPOSITORY = job().repository_full_name
 GREEN = """\
 ##[group]Run ./simulate.sh
 ##[endgroup]
@@ -35,17 +38,26 @@ def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
         yield opened
 
 
-def _log(folder: Path, name: str, text: str) -> Path:
-    path = folder / f"{name}.log"
-    path.write_text(text)
-    return path
+@pytest.fixture
+def logs(tmp_path: Path) -> LogStore:
+    return open_log_store("", tmp_path)
+
+
+def _green(warehouse: Warehouse, logs: LogStore, number: int, at: datetime, text: str) -> Job:
+    """A job of main that passed, with its log in the archive."""
+    passed = replace(job(), id=number, conclusion="success", head_branch="main", started_at=at, completed_at=at)
+    kept = logs.keep(f"{REPOSITORY}/{at:%Y-%m-%d}/{number}.log.zst", [text.encode()])
+    warehouse.write_jobs([passed])
+    warehouse.write_logs([KeptLog(REPOSITORY, passed.run_id, number, at, kept.place)])
+    return passed
 
 
 def test_a_failure_that_no_rule_knows_is_found_by_what_the_green_run_did_not_print(
-    warehouse: Warehouse, tmp_path: Path
+    warehouse: Warehouse, logs: LogStore
 ) -> None:
-    green = replace(job(), conclusion="success", completed_at=NOW - timedelta(hours=5))
-    assert keep_baselines(warehouse, "main", [(green, _log(tmp_path, "green", GREEN))]) == 1
+    _green(warehouse, logs, 1, NOW - timedelta(hours=5), GREEN)
+    assert keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=2)) == 1
+    assert keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=2)) == 0
     of = run()
     failed = FailedJob(replace(job(), run_id=of.id), log_excerpt=RED)
     (finding,) = classify(
@@ -53,7 +65,7 @@ def test_a_failure_that_no_rule_knows_is_found_by_what_the_green_run_did_not_pri
         load_ruleset(),
         Thresholds(),
         NOW,
-        baselines=lambda names: stored_baselines(warehouse, green.repository_full_name, "main", names),
+        baselines=lambda names: stored_baselines(warehouse, REPOSITORY, "main", names),
     )
     diagnosis = finding.jobs[0].diagnosis
     assert diagnosis.key_line is not None
@@ -61,16 +73,16 @@ def test_a_failure_that_no_rule_knows_is_found_by_what_the_green_run_did_not_pri
     assert diagnosis.evidence[0].kind == "baseline"
 
 
-def test_of_two_green_runs_the_later_one_counts_whichever_is_kept_first(warehouse: Warehouse, tmp_path: Path) -> None:
-    old = replace(job(), id=1, completed_at=NOW - timedelta(days=2))
-    new = replace(job(), id=2, completed_at=NOW - timedelta(days=1))
-    keep_baselines(warehouse, "main", [(new, _log(tmp_path, "new", "a\nb\nc\n"))])
-    keep_baselines(warehouse, "main", [(old, _log(tmp_path, "old", "a\n"))])
-    stored = stored_baselines(warehouse, job().repository_full_name, "main", [job().name, "never green"])
+def test_of_two_green_runs_the_later_one_counts(warehouse: Warehouse, logs: LogStore) -> None:
+    _green(warehouse, logs, 2, NOW - timedelta(days=1), "a\nb\nc\n")
+    _green(warehouse, logs, 1, NOW - timedelta(days=2), "a\n")
+    keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=3))
+    stored = stored_baselines(warehouse, REPOSITORY, "main", [job().name, "never green"])
     assert {name: len(lines) for name, lines in stored.items()} == {job().name: 3}
 
 
-def test_a_log_that_cannot_be_read_leaves_the_baseline_as_it_was(warehouse: Warehouse, tmp_path: Path) -> None:
-    done = replace(job(), completed_at=NOW)
-    assert keep_baselines(warehouse, "main", [(done, tmp_path / "missing.log")]) == 0
-    assert stored_baselines(warehouse, done.repository_full_name, "main", [done.name]) == {}
+def test_a_log_that_is_gone_leaves_the_baseline_as_it_was(warehouse: Warehouse, logs: LogStore) -> None:
+    passed = _green(warehouse, logs, 1, NOW, "a\n")
+    logs.local(f"{REPOSITORY}/{NOW:%Y-%m-%d}/{passed.id}.log.zst").unlink()
+    assert keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=1)) == 0
+    assert stored_baselines(warehouse, REPOSITORY, "main", [passed.name]) == {}

@@ -5,5 +5,16 @@ Importing this package loads httpx2 and hishel; commands that do not ask GitHub 
 
 from buildeye.github.client import GitHub
 from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
+from buildeye.github.wire import NotFoundError
 
-__all__ = ["Commit", "Comparison", "GitHub", "JobsOfRun", "LogDownload", "LogState", "RateLimit", "Stats"]
+__all__ = [
+    "Commit",
+    "Comparison",
+    "GitHub",
+    "JobsOfRun",
+    "LogDownload",
+    "LogState",
+    "NotFoundError",
+    "RateLimit",
+    "Stats",
+]

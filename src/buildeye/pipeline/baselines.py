@@ -1,35 +1,38 @@
 """What a job prints when it passes: kept of green jobs, so that a failed one can be compared with it."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from datetime import datetime
+from typing import Any
 
 from buildeye.logs.baseline import line_set
 from buildeye.logs.source import open_logs
-from buildeye.model import BuildEyeError, Job
+from buildeye.logstore import LogStore
+from buildeye.model import BuildEyeError
 from buildeye.warehouse import Baseline, Warehouse
 
 
-def keep_baselines(warehouse: Warehouse, branch: str, green: Iterable[tuple[Job, Path]]) -> int:
-    """Keep the lines of green jobs of `branch`, each with its log; of a job name the latest counts. How many were kept.
+def keep_baselines(warehouse: Warehouse, logs: LogStore, repository: str, since: datetime) -> int:
+    """Keep the lines of the newest green log of each job name and branch that ended since `since`; how many were new.
 
     A log that cannot be read is passed over: the next green one will do.
     """
-    kept = [baseline for job, log in green if (baseline := _baseline(job, branch, log))]
+    rows = warehouse.ask("green_logs_kept", repository=repository, since=since)
+    kept = [baseline for row in rows if (baseline := _baseline(repository, row, logs))]
     warehouse.write_baselines(kept)
     return len(kept)
 
 
-def _baseline(job: Job, branch: str, path: Path) -> Baseline | None:
-    if job.completed_at is None:
-        return None
+def _baseline(repository: str, row: Mapping[str, Any], logs: LogStore) -> Baseline | None:
     lines: set[int] = set()
     try:
-        for log in open_logs(str(path)):
+        for log in open_logs(str(logs.local(row["place"]))):
             with log:
                 lines |= line_set(log)
-    except BuildEyeError:
+    except (BuildEyeError, FileNotFoundError):
         return None
-    return Baseline(job.repository_full_name, job.name, branch, job.id, job.head_sha, job.completed_at, sorted(lines))
+    return Baseline(
+        repository, row["name"], row["branch"], row["job_id"], row["head_sha"], row["completed_at"], sorted(lines)
+    )
 
 
 def stored_baselines(
