@@ -17,7 +17,7 @@ from buildeye.triage.judge import Thresholds
 from buildeye.warehouse import KeptLog, Warehouse, open_warehouse
 from tests.triage.cases import NOW, job, run
 
-REPOSITORY = job().repository_full_name
+REPOSITORY = "octo/app"
 GREEN = """\
 ##[group]Run ./simulate.sh
 ##[endgroup]
@@ -45,7 +45,15 @@ def logs(tmp_path: Path) -> LogStore:
 
 def _green(warehouse: Warehouse, logs: LogStore, number: int, at: datetime, text: str) -> Job:
     """A job of main that passed, with its log in the archive."""
-    passed = replace(job(), id=number, conclusion="success", head_branch="main", started_at=at, completed_at=at)
+    passed = replace(
+        job(),
+        id=number,
+        conclusion="success",
+        head_branch="main",
+        started_at=at,
+        completed_at=at,
+        repository_full_name=REPOSITORY,
+    )
     kept = logs.keep(f"{REPOSITORY}/{at:%Y-%m-%d}/{number}.log.zst", [text.encode()])
     warehouse.write_jobs([passed])
     warehouse.write_logs([KeptLog(REPOSITORY, passed.run_id, number, at, kept.place)])
