@@ -11,6 +11,7 @@ from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
+    from buildeye.pipeline.artifacts import Fetched
     from buildeye.pipeline.monitor import Pass
 
 
@@ -78,8 +79,18 @@ def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: boo
     reports = done.reports
     told = f"{settings.report.output_dir}/ {len(reports.written)} written, {len(reports.updated)} updated"
     told += f", {len(reports.unchanged)} unchanged" if reports.unchanged else ""
+    if done.tests:
+        out += [show_tests(done.tests), ""]
     out.append(" · ".join([told, _archived(done, dry_run=dry_run), requests]))
     return "\n".join(out)
+
+
+def show_tests(fetched: "Fetched") -> str:
+    """What the artifacts of a pass held."""
+    tally = fetched.tally
+    known = f" ({fetched.known} known before)" if fetched.known else ""
+    said = f"{fetched.read} artifacts read{known}: {tally.reports} test reports, {tally.cases:,} cases"
+    return said + (f", {tally.failed:,} failed" if tally.failed else "")
 
 
 def _archived(done: "Pass", *, dry_run: bool) -> str:

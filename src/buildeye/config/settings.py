@@ -199,6 +199,29 @@ class Classification(Section):
     related_hours_after: Count = counted(3, "hours", 0, 168, "hours after a failure in which others count as related")
 
 
+class TestsOf(StrEnum):
+    """Of which runs a pass reads the test reports."""
+
+    NONE = "none"
+    FAILED = "failed"
+    ALL = "all"
+
+
+class Tests(Section):
+    """Test reports (JUnit XML) that runs leave as artifacts."""
+
+    of_runs: Annotated[TestsOf, BeforeValidator(_lower)] = setting(
+        TestsOf.NONE, "none, failed or all", "of which runs a pass reads test reports; each artifact costs a request"
+    )
+    artifact_patterns: Names = setting(
+        ("*junit*", "*test-result*", "*test_result*", "*test-report*", "*test_report*", "*surefire*"),
+        "a list of patterns such as junit-*",
+        "names of artifacts that hold test reports, * and ? as in a shell, capitals alike",
+    )
+    max_artifacts: Count = counted(500, "artifacts", 1, 10000, "artifacts one pass reads at most, newest first")
+    max_artifact_mib: Count = counted(256, "MiB", 1, 4096, "size of an artifact up to which it is fetched")
+
+
 class Language(StrEnum):
     """The language of reports."""
 
@@ -304,6 +327,7 @@ class Settings(Section):
     monitoring: Monitoring = section(Monitoring, "how often and how far back a pass looks")
     api: Api = section(Api, "how GitHub is spoken to")
     classification: Classification = section(Classification, "how failures are judged")
+    tests: Tests = section(Tests, "test reports that runs leave as artifacts")
     report: Report = section(Report, "what reports look like and where they go")
     pipeline_types: PipelineTypes = section(PipelineTypes, "which runs are nightly, weekly or of a pull request")
     logging: Logging = section(Logging, "the program's own log")

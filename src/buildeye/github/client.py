@@ -15,6 +15,7 @@ import httpx2
 from buildeye import __version__
 from buildeye.config import Settings
 from buildeye.github import convert
+from buildeye.github.artifacts import Artifact, artifact_from, save
 from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
 from buildeye.github.logfile import log_path, write_compressed
 from buildeye.github.parallel import in_parallel
@@ -211,6 +212,22 @@ class GitHub:
                 return LogDownload(job_id, LogState.FAILED, error=str(error))
 
         return in_parallel(download, job_ids, self._concurrency)
+
+    def artifacts(self, owner: str, repo: str, run_id: int | None = None) -> Iterator[Artifact]:
+        """Artifacts of one run, or of all in GitHub's order (newest first, a page asked for when it is reached)."""
+        asked = Asked(f"{owner}/{repo}", f"artifacts of run {run_id}" if run_id else "artifacts", "actions: read")
+        place = f"/actions/runs/{run_id}/artifacts" if run_id else "/actions/artifacts"
+        for page in self._pages(f"{_repo(owner, repo)}{place}", {}, asked, "artifacts"):
+            yield from map(artifact_from, page)
+
+    def download_artifact(self, owner: str, repo: str, artifact: Artifact, into: Path) -> Path | None:
+        """Save the zip of an artifact as `into/ID.zip`, checked by its digest; None when GitHub no longer has it."""
+        asked = Asked(f"{owner}/{repo}", f"artifact {artifact.name}", "actions: read")
+        path = f"{_repo(owner, repo)}/actions/artifacts/{artifact.id}/zip"
+        try:
+            return self._wire.get(self._logs, path, {}, asked, lambda answer: save(answer.iter_bytes(), artifact, into))
+        except NotFoundError:
+            return None
 
     def _window(
         self, owner: str, repo: str, since: datetime, until: datetime, filters: Mapping[str, str]

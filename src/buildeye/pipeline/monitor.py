@@ -14,6 +14,7 @@ from buildeye.config import Settings
 from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
 from buildeye.model import BuildEyeError, Finding, Run
+from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.classify import cancelled, classify
 from buildeye.pipeline.collect import collect
 from buildeye.pipeline.fetch import fetch_runs
@@ -38,7 +39,8 @@ class Progress(Protocol):
 class Pass:
     """What one pass found and did.
 
-    `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why.
+    `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why. `tests` is
+    None when no test reports were asked for.
     """
 
     runs: Sequence[Run]
@@ -48,6 +50,7 @@ class Pass:
     reports: WriteResult
     archive: ArchiveResult | None = None
     archive_error: BuildEyeError | None = None
+    tests: Fetched | None = None
 
 
 def monitor(
@@ -84,7 +87,8 @@ def monitor(
         max_log_lines=settings.report.max_log_lines,
     )
     done, error = (None, None) if dry_run or not archive_address(settings) else _archive(settings)
-    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error)
+    tests = read_of_pass(github, warehouse, settings, runs, now, warn=warn, start=progress.start)
+    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error, tests)
 
 
 def judged(

@@ -40,7 +40,7 @@ class CutOffError(Exception):
 class Report:
     """The test cases of one report. Iterate once; `trouble` says afterwards what went wrong, empty when nothing did.
 
-    `is_junit` is False when the file is XML of another kind, or none at all: then there are no cases.
+    There are no cases when it is no JUnit report: XML of another kind (`is_other`), or none at all.
     """
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
@@ -52,6 +52,11 @@ class Report:
     def is_junit(self) -> bool:
         """Whether the root is that of a JUnit report."""
         return self._reader.root in ROOTS
+
+    @property
+    def is_other(self) -> bool:
+        """Whether the root is that of XML of another kind."""
+        return bool(self._reader.root) and not self.is_junit
 
     def __iter__(self) -> Iterator[Case]:
         encoding, chunks = mended(self._chunks)

@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
@@ -44,7 +45,7 @@ class Found:
     chunks: Callable[[], Iterator[bytes]]
 
 
-def reports_in(path: Path, limits: Limits = Limits()) -> Iterator[Found]:  # noqa: B008 - frozen
+def reports_in(path: Path, limits: Limits = Limits()) -> Iterator[Found]:
     """The files that may be reports at `path`, in order of name: the file itself, `*.xml` of a folder or an archive.
 
     `CutOffError`, here or while reading, says what is wrong with an archive; OSError with the disk. UsageError: there
@@ -52,7 +53,7 @@ def reports_in(path: Path, limits: Limits = Limits()) -> Iterator[Found]:  # noq
     """
     if path.is_dir():
         for file in sorted(each for each in path.rglob("*.xml") if each.is_file()):
-            yield Found(str(file), file.parent.name, lambda file=file: _read(file))
+            yield Found(str(file), file.parent.name, partial(_read, file))
         return
     try:
         with path.open("rb") as opened:
@@ -62,9 +63,9 @@ def reports_in(path: Path, limits: Limits = Limits()) -> Iterator[Found]:  # noq
     if head.startswith(_ZIP):
         yield from _members(path, limits)
     elif head.startswith(_GZIP):
-        yield Found(str(path), path.absolute().parent.name, lambda: _unzipped(path, limits))
+        yield Found(str(path), path.absolute().parent.name, partial(_unzipped, path, limits))
     else:
-        yield Found(str(path), path.absolute().parent.name, lambda: _read(path))
+        yield Found(str(path), path.absolute().parent.name, partial(_read, path))
 
 
 def _read(path: Path) -> Iterator[bytes]:
@@ -88,8 +89,12 @@ def _members(path: Path, limits: Limits) -> Iterator[Found]:
         with zipfile.ZipFile(path) as archive:
             named = [info for info in archive.infolist() if info.filename.lower().endswith(".xml")]
             for info in sorted(named, key=lambda each: each.filename):
+                if left[0] < 0:
+                    raise CutOffError(
+                        f"it is larger than {limits.archive_bytes // _MIB} MiB once unpacked; the rest is left out"
+                    )
                 folder = PurePosixPath(info.filename.replace("\\", "/")).parent.name
-                yield Found(info.filename, folder, lambda info=info: _unpacked(archive, info, limits, left))
+                yield Found(info.filename, folder, partial(_unpacked, archive, info, limits, left))
     except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError) as error:
         raise CutOffError(f"the archive is damaged ({error})") from error
 
@@ -102,7 +107,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limits: Limits, l
         raise CutOffError(f"the archive is damaged there ({error or type(error).__name__})") from error
 
 
-def _limited(file: IO[bytes], most: int, left: list[int]) -> Iterator[bytes]:
+def _limited(file: IO[bytes] | gzip.GzipFile, most: int, left: list[int]) -> Iterator[bytes]:
     """The bytes of a file, at most `most`, and at most what is `left` of the archive's allowance."""
     read = 0
     while chunk := file.read(CHUNK):
@@ -111,7 +116,7 @@ def _limited(file: IO[bytes], most: int, left: list[int]) -> Iterator[bytes]:
         if read > most:
             raise CutOffError(f"it is larger than {most // _MIB} MiB once unpacked")
         if left[0] < 0:
-            raise CutOffError("the archive is larger than is read once unpacked")
+            raise CutOffError("the archive is too large once unpacked")
         yield chunk
 
 

@@ -1,6 +1,6 @@
 """Test cases as rows under PyTorch's column names, and the record of the artifacts they came in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -8,6 +8,8 @@ from typing import Final
 from buildeye.model import CaseRun, Outcome
 from buildeye.warehouse.rows import Table
 from buildeye.warehouse.version import moment_version
+
+BATCH_CHARACTERS: Final = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,22 @@ ARTIFACTS: Final = Table[ReadArtifact](
         "_version": lambda row: moment_version(row.read_at, row),
     },
 )
+
+
+def batches(cases: Iterable[CaseRun], most: int) -> Iterator[list[CaseRun]]:
+    """The cases in batches of at most `most`, and fewer where what failing ones say is long."""
+    batch: list[CaseRun] = []
+    length = 0
+    for run in cases:
+        batch.append(run)
+        case = run.case
+        told = (*case.failures, *case.errors, *case.reruns, *case.skips)
+        length += sum(len(each.message) + len(each.text) for each in told)
+        if len(batch) >= most or length >= BATCH_CHARACTERS:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch
 
 
 def _told(outcomes: Sequence[Outcome]) -> list[tuple[str, str, str]]:

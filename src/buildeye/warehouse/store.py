@@ -96,7 +96,7 @@ class Warehouse:
 
         What `cases` raises is raised when the batches before are kept.
         """
-        return self._write(caserows.CASE_RUNS, cases)
+        return sum(self._write(caserows.CASE_RUNS, batch) for batch in caserows.batches(cases, BATCH_ROWS))
 
     def write_read_artifact(self, artifact: caserows.ReadArtifact) -> None:
         """Keep that an artifact was read; the later `read_at` wins."""
@@ -138,14 +138,12 @@ class Warehouse:
         named = [(str(row[0]), str(row[1])) for row in described.result_rows]
         return tuple(name for name, _ in named), tuple(kind for _, kind in named)
 
-    def _write(self, table: rows.Table[rows.Fact], facts: Iterable[rows.Fact]) -> int:
-        written = 0
+    def _write(self, table: rows.Table[rows.Fact], facts: Sequence[rows.Fact]) -> int:
         for batch in _batches(facts):
             values = [table.row(fact) for fact in batch]
             with outside_failures(self.place):
                 self._client.insert(table.name, values, column_names=list(table.columns))
-            written += len(batch)
-        return written
+        return len(facts)
 
     def _carry_diagnoses(self, jobs: set[tuple[str, int]]) -> None:
         """Copy the newest diagnosis of each job into the job's own row, where PyTorch's queries look for it."""
@@ -197,7 +195,7 @@ def _time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
 
 
-def _batches(facts: Iterable[rows.Fact]) -> Iterator[list[rows.Fact]]:
+def _batches(facts: Sequence[rows.Fact]) -> Iterator[list[rows.Fact]]:
     remaining = iter(facts)
     while batch := list(islice(remaining, BATCH_ROWS)):
         yield batch
