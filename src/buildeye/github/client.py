@@ -71,8 +71,8 @@ class GitHub:
         self._clock = clock
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The client that the settings describe; answers are kept below `storage.data_dir`."""
+    def of(cls, settings: Settings, *, sleep: Callable[[float], None] = time.sleep) -> Self:
+        """The client that the settings describe; answers are kept below `storage.data_dir`. `sleep` is how it waits."""
         token = settings.github_token.get_secret_value() if settings.github_token else None
         return cls(
             settings.api.base_url,
@@ -83,6 +83,7 @@ class GitHub:
             per_page=settings.api.per_page,
             concurrency=settings.api.concurrency,
             rate_limit_wait=settings.api.rate_limit_wait_seconds,
+            sleep=sleep,
         )
 
     def __enter__(self) -> Self:
