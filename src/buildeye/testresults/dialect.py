@@ -27,7 +27,7 @@ LONGEST_NAME: Final = 4_096
 MOST_OUTCOMES: Final = 100  # of one kind in one case
 _HEAD: Final = LONGEST_TEXT // 2
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,2})?")
-_GROUPED: Final = re.compile(r"(?<=[0-9])[,\u00a0\u202f' ](?=[0-9]{3}(?:[.,]|\b))")
+_GROUPED: Final = re.compile(r"[1-9][0-9]{0,2}(?:[,\u00a0\u202f' ][0-9]{3})+(?:\.[0-9]+|,[0-9]{1,2})?")
 _YEAR: Final = 366 * 86_400.0  # seconds; a test that took longer did not
 
 
@@ -38,7 +38,9 @@ def outcome_kind(name: str) -> str:
 
 def seconds(text: str) -> float:
     """A time attribute in seconds: `1.5`, `1,234.5`, `0,25`, `1e-05`, `3.2s`; 0 for what is none, and below 0."""
-    plain = _GROUPED.sub("", text.strip().removesuffix("s").strip())
+    plain = text.strip().removesuffix("s").strip()
+    if _GROUPED.fullmatch(plain):
+        plain = re.sub(r"[,\u00a0\u202f' ](?=[0-9]{3}(?![0-9]))", "", plain)
     if plain.count(",") == 1 and "." not in plain:
         plain = plain.replace(",", ".")
     return min(float(plain), _YEAR) if _NUMBER.fullmatch(plain) else 0.0

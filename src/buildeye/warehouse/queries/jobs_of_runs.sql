@@ -1,4 +1,4 @@
--- Asked when artifacts are read: which jobs may have made them?
+-- Asked by a pass when it reads artifacts: which jobs may have made them?
 -- Parameters: repository (owner/name), runs (GitHub's numbers).
 -- run_id, job_id, run_attempt  GitHub's numbers
 -- name                         of the job

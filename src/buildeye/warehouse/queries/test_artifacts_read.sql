@@ -1,4 +1,4 @@
--- Asked before artifacts are fetched: which of these have been read already?
+-- Asked by a pass before it fetches artifacts: which of these have been read already?
 -- Parameters: repository (owner/name), artifacts (GitHub's numbers).
 -- artifact_id  one that was read
 -- cases        test cases that were read from it

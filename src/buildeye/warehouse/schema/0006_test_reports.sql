@@ -2,9 +2,7 @@
 -- what makes a row. And which artifacts were read, so that none is fetched twice.
 ALTER TABLE tests.all_test_runs
     ADD COLUMN IF NOT EXISTS report_id UInt64 COMMENT 'the report the case stands in: a hash of the run and the artifact or file',
-    MODIFY ORDER BY (file, classname, name, invoking_file, job_id, workflow_run_attempt, ordinal, report_id);
-
-ALTER TABLE tests.all_test_runs
+    MODIFY ORDER BY (file, classname, name, invoking_file, job_id, workflow_run_attempt, ordinal, report_id),
     COMMENT COLUMN result 'passed, failed, error, skipped, or flaky: failed, run again in the same job, and passed',
     COMMENT COLUMN status 'the word the report itself uses; empty when it has none',
     COMMENT COLUMN job_id '0 when it is not known which job of the run wrote the report',
