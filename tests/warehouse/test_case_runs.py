@@ -40,19 +40,17 @@ def test_a_case_stands_under_the_columns_that_pytorch_asks(warehouse: Warehouse)
     "other",
     [
         replace(ORIGIN, run_id=101),
+        replace(ORIGIN, repository_full_name="octo/other"),
         replace(ORIGIN, report="artifact 8/unit/junit.xml"),
         replace(ORIGIN, job_id=1001),
         replace(ORIGIN, run_attempt=2),
     ],
-    ids=["another run", "another report", "another job", "another attempt"],
+    ids=["another run", "another repository", "another report", "another job", "another attempt"],
 )
 def test_the_same_test_of_another_report_does_not_take_its_place(embedded: Warehouse, other: Origin) -> None:
-    unknown = replace(other, job_id=0) if other.run_id != ORIGIN.run_id else other
-    embedded.write_test_runs([CaseRun(replace(ORIGIN, job_id=unknown.job_id or 0), FAILED), CaseRun(unknown, FAILED)])
     embedded.write_test_runs([CaseRun(ORIGIN, FAILED), CaseRun(other, FAILED)])
-    rows = set(latest(embedded, "workflow_id, report_id, job_id, workflow_run_attempt"))
-    wanted = {(each.run_id, each.report_id, each.job_id, each.run_attempt) for each in (ORIGIN, other)}
-    assert wanted <= rows
+    rows = latest(embedded, "workflow_id, report_id, job_id, workflow_run_attempt")
+    assert rows == sorted((each.run_id, each.report_id, each.job_id, each.run_attempt) for each in (ORIGIN, other))
 
 
 CASES = [

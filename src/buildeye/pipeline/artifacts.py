@@ -20,7 +20,6 @@ from buildeye.pipeline.testreports import Tally, read_archive
 from buildeye.testresults.makers import JobTime, maker_of
 from buildeye.warehouse import ReadArtifact, Warehouse
 
-EXPIRED: Final = "GitHub no longer has it"
 _FETCHED_AHEAD: Final = 2  # archives on the disk at once are at most twice as many
 _OLDER_IN_A_ROW: Final = 100
 """GitHub lists artifacts newest first, yet does not promise it: so many old ones in a row end the list."""
@@ -105,12 +104,13 @@ def read_artifacts(
             "raise tests.max_artifacts to read more in one pass"
         )
     new = new[: settings.tests.max_artifacts]
-    jobs = _jobs(github, warehouse, settings, {each.run_id for each in new})
+    jobs = _jobs(github, warehouse, settings, {each.run_id for each in new}, warn)
+    new = [each for each in new if each.run_id in jobs]
     progress(len(artifacts) - len(new))
     for artifact, path, trouble in _archives(github, settings, new, warn):
         tally = Tally(troubles=[trouble] if trouble else [])
         if path is not None:
-            tally = read_archive(warehouse, path, _origin(repository, artifact, jobs.get(artifact.run_id, ()), now))
+            tally = read_archive(warehouse, path, _origin(repository, artifact, jobs[artifact.run_id], now))
             with suppress(FileNotFoundError):
                 path.unlink()
         if path is not None or trouble:
@@ -148,15 +148,21 @@ def _new(warehouse: Warehouse, repository: str, artifacts: dict[int, Artifact], 
     return [each for number, each in artifacts.items() if number not in known]
 
 
-def _jobs(github: GitHub, warehouse: Warehouse, settings: Settings, runs: set[int]) -> dict[int, tuple[JobTime, ...]]:
-    """The jobs of runs, from the warehouse, and from GitHub for runs it does not hold."""
+def _jobs(
+    github: GitHub, warehouse: Warehouse, settings: Settings, runs: set[int], warn: Callable[[str], None]
+) -> dict[int, tuple[JobTime, ...]]:
+    """The jobs of runs, from the warehouse, and from GitHub for runs it does not hold; none of a run GitHub refuses."""
     found: dict[int, list[JobTime]] = {}
     for row in warehouse.ask("jobs_of_runs", repository=settings.target_repository.full_name, runs=sorted(runs)):
         times = (_known(row["started_at"]), _known(row["completed_at"]))
         found.setdefault(row["run_id"], []).append(JobTime(row["job_id"], row["run_attempt"], row["name"], *times))
     target = settings.target_repository
-    for run in runs - set(found):
-        jobs = github.jobs(target.owner, target.repo, run, all_attempts=True)
+    for run in sorted(runs - set(found)):
+        try:
+            jobs = github.jobs(target.owner, target.repo, run, all_attempts=True)
+        except OutsideError as error:
+            warn(f"artifacts of run {run} are not read this time: {error}")
+            continue
         found[run] = [JobTime(j.id, j.run_attempt, j.name, j.started_at, j.completed_at) for j in jobs]
     return {run: tuple(jobs) for run, jobs in found.items()}
 
@@ -179,7 +185,7 @@ def _archives(
 
     def fetch(artifact: Artifact) -> tuple[Artifact, Path | None, str]:
         if artifact.expired:
-            return artifact, None, EXPIRED
+            return artifact, None, "it has expired"
         if artifact.size_bytes > settings.tests.max_artifact_mib * 1024 * 1024:
             size = f"{artifact.size_bytes // (1024 * 1024)} MiB"
             warn(
@@ -191,6 +197,8 @@ def _archives(
         except OutsideError as error:
             warn(f"artifact {artifact.name} of run {artifact.run_id} is not read this time: {error}")
             return artifact, None, ""
-        return artifact, path, "" if path else EXPIRED
+        if path is None:
+            warn(f"artifact {artifact.name} of run {artifact.run_id} is not read: GitHub does not hand it out")
+        return artifact, path, ""
 
     return in_parallel(fetch, artifacts, _FETCHED_AHEAD)
