@@ -1,6 +1,7 @@
 """Artifacts from GitHub: listed, fetched whole or not at all, and never with the token to where they are stored."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ ENTRY: dict[str, Any] = {
 
 
 def artifact(**changes: Any) -> Artifact:
-    return Artifact(**({"id": 11, "name": "junit", "run_id": 7, "size_bytes": len(ZIP), "digest": DIGEST} | changes))
+    return replace(Artifact(11, "junit", 7, len(ZIP), digest=DIGEST), **changes)
 
 
 def test_artifacts_of_a_run_and_of_all_runs_are_listed(start: Start) -> None:

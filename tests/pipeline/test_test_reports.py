@@ -16,7 +16,6 @@ from buildeye.simulator.faults import Fault
 from buildeye.simulator.server import ledger, running, serving
 from tests.pipeline.places import LIMIT, Place, environment
 
-HOURS = 14
 _ASK = """
 import json, sys
 from buildeye.warehouse import open_warehouse
@@ -53,11 +52,11 @@ def reports_of(past: Past, place: Place) -> list[Artifact]:
 
 
 @pytest.fixture(scope="module")
-def read(tmp_path_factory: pytest.TempPathFactory, past: Past) -> tuple[Place, str, str, int]:
+def read(tmp_path_factory: pytest.TempPathFactory, past: Past, half_day: int) -> tuple[Place, str, str, int]:
     """A place after `ingest artifacts` twice, what both said, and how many requests the second took."""
     app = create_app(past)
     with serving(app) as address:
-        place = Place.made(tmp_path_factory.mktemp("read") / "place", address, past.full_name, HOURS)
+        place = Place.made(tmp_path_factory.mktemp("read") / "place", address, past.full_name, half_day)
         first = place.run("ingest", "artifacts")
         before = ledger(app).requests
         second = place.run("ingest", "artifacts")
@@ -85,9 +84,9 @@ def test_an_artifact_is_fetched_once(read: tuple[Place, str, str, int]) -> None:
     assert list((place.folder / "data" / "artifacts").iterdir()) == []
 
 
-def test_a_pass_reads_the_reports_of_failed_runs_when_told_to(tmp_path: Path, past: Past) -> None:
+def test_a_pass_reads_the_reports_of_failed_runs_when_told_to(tmp_path: Path, past: Past, half_day: int) -> None:
     with running(past) as address:
-        place = Place.made(tmp_path / "place", address, past.full_name, HOURS)
+        place = Place.made(tmp_path / "place", address, past.full_name, half_day)
         silent = place.run("monitor")
         assert "test reports" not in silent.stdout
         done = place.run("monitor", BUILD_EYE_TESTS__OF_RUNS="failed")
@@ -98,10 +97,10 @@ def test_a_pass_reads_the_reports_of_failed_runs_when_told_to(tmp_path: Path, pa
     assert f"{len(wanted)} artifacts read" in done.stdout
 
 
-def test_what_github_refuses_is_said_and_read_another_time(tmp_path: Path, past: Past) -> None:
+def test_what_github_refuses_is_said_and_read_another_time(tmp_path: Path, past: Past, half_day: int) -> None:
     faults = Faults(at={number: Fault(404) for number in range(4, 60, 3)})
     with running(past, faults=faults) as address:
-        place = Place.made(tmp_path / "place", address, past.full_name, 10)
+        place = Place.made(tmp_path / "place", address, past.full_name, half_day)
         first = place.run("ingest", "artifacts")
     wanted = {a.id for a in reports_of(past, place)}
     assert (first.returncode, "not read" in first.stderr) == (0, True), first.stderr
@@ -123,10 +122,10 @@ def test_a_run_by_its_number_is_read_whenever_it_was(tmp_path: Path, past: Past)
 
 
 def test_reading_that_is_killed_again_and_again_is_finished_by_the_last(
-    tmp_path: Path, past: Past, read: tuple[Place, str, str, int]
+    tmp_path: Path, past: Past, half_day: int, read: tuple[Place, str, str, int]
 ) -> None:
     with running(past) as address:
-        place = Place.made(tmp_path / "place", address, past.full_name, HOURS)
+        place = Place.made(tmp_path / "place", address, past.full_name, half_day)
         kept = 0
         for _ in range(3):
             with place.start("ingest", "artifacts") as child:
@@ -169,8 +168,9 @@ def test_files_are_kept_for_the_run_that_is_named(here: Place) -> None:
 
 def test_in_a_workflow_the_run_is_the_one_it_is_a_step_of(here: Place) -> None:
     (here.folder / "a.xml").write_text("<testsuite><testcase name='a'/></testsuite>")
-    around = {"GITHUB_RUN_ID": "7", "GITHUB_RUN_ATTEMPT": "3", "GITHUB_REPOSITORY": "octo/other"}
-    done = here.run("ingest", "junit", "a.xml", **around)
+    done = here.run(
+        "ingest", "junit", "a.xml", GITHUB_RUN_ID="7", GITHUB_RUN_ATTEMPT="3", GITHUB_REPOSITORY="octo/other"
+    )
     assert done.stdout == "run 7 of octo/other: 1 reports, 1 test cases\n"
     assert ask(here, "SELECT repository_full_name, workflow_run_attempt FROM tests.all_test_runs_latest") == [
         ["octo/other", 3]
