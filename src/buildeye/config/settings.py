@@ -151,7 +151,7 @@ class ArchiveRepository(Repository):
 class Monitoring(Section):
     """How often and how far back a pass looks."""
 
-    polling_interval_hours: Count = counted(6, "hours", 1, 168, "hours between two passes")
+    polling_interval_hours: Count = counted(6, "hours", 1, 168, "hours between two passes of monitor --watch")
     lookback_hours: Count = counted(24, "hours", 1, 2160, "hours a pass looks back")
     max_runs: Count = counted(2000, "runs", 1, 100000, "runs one pass reads at most")
 
