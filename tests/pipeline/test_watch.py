@@ -137,7 +137,7 @@ def test_a_wait_for_github_ends_with_the_wish_to_stop() -> None:
 def test_two_watchers_of_one_folder_do_not_fight(tmp_path: Path) -> None:
     with only_watcher(tmp_path / "data"):
         with (
-            pytest.raises(UsageError, match=r"another build-eye watches with .*data \(PID \d+\)"),
+            pytest.raises(OutsideError, match=r"another build-eye watches with .*data \(PID \d+\)"),
             only_watcher(tmp_path / "data"),
         ):
             pass
@@ -198,10 +198,12 @@ def test_the_process_passes_waits_and_ends_with_0_when_asked(
         place = Place.made(tmp_path / "place", address, past.full_name, hours)
         with watching(place) as watcher:
             watcher.until("next pass at")
+            kept = [len(list(Path(f"/proc/{watcher.process.pid}/{what}").iterdir())) for what in ("task", "fd")]
             second = place.run("monitor", "--watch")
             assert watcher.end(number) == 0
             lines = watcher.said.splitlines()
-    assert (second.returncode, f"PID {watcher.process.pid}" in second.stderr) == (2, True)
+    assert (second.returncode, f"PID {watcher.process.pid}" in second.stderr) == (3, True)
+    assert kept[0] == 1 and kept[1] < 16, "the engine of a pass leaves no threads and no files in the watcher"
     for line in lines:
         datetime.strptime(line.split(" ")[0], "%Y-%m-%dT%H:%M:%SZ")
     assert lines[0].endswith(f"watching {past.full_name}, a pass every 6 h (PID {watcher.process.pid})")

@@ -1,6 +1,7 @@
 """The job summary: bounded, and what others wrote in it is shown, not obeyed."""
 
 import re
+
 from markdown_it import MarkdownIt
 
 from buildeye.model import Finding

@@ -1,10 +1,10 @@
 """`build-eye monitor --watch`: passes without an end, told as plain lines with times."""
 
 import os
-import traceback
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from buildeye.cli.apart import run_apart
 from buildeye.cli.setup import PlainProgress, now
 from buildeye.cli.signals import signalled_stop
 from buildeye.cli.voice import complain, listen, sentence, tell
@@ -31,13 +31,14 @@ def watch_passes(settings: "Settings", *, dry_run: bool) -> None:
             if told.done.archive_error:
                 raise told.done.archive_error
 
-        watch(one_pass, timedelta(hours=hours), stop, clock=now, failed=_failed, done=_done)
+        def apart() -> None:
+            run_apart(one_pass, stop)
+
+        watch(apart, timedelta(hours=hours), stop, clock=now, failed=_failed, done=_done)
         tell("stopped as asked; the next start goes on from here")
 
 
 def _failed(error: Exception, due: datetime) -> None:
-    if os.environ.get("BUILD_EYE_DEBUG"):
-        traceback.print_exception(error)
     complain(f"this pass failed: {sentence(error)}; next pass at {due:%Y-%m-%d %H:%M} UTC")
 
 

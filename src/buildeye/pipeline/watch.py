@@ -108,7 +108,7 @@ def _wait_until(due: datetime, every: timedelta, stop: Stop, clock: Callable[[],
 
 @contextmanager
 def only_watcher(data_dir: Path) -> Iterator[None]:
-    """Hold the data folder as its one watcher. UsageError: another process does; OutsideError: the disk refuses."""
+    """Hold the data folder as its one watcher. OutsideError: another process does, or the disk refuses."""
     path = data_dir / LOCK
     try:
         data_dir.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def only_watcher(data_dir: Path) -> Iterator[None]:
         except BlockingIOError:
             number = file.read(20).strip()
             holder = f" (PID {number})" if number.isdigit() else ""
-            raise UsageError(
+            raise OutsideError(
                 f"another build-eye watches with {data_dir}{holder}: stop that one, or set another storage.data_dir "
                 "and storage.warehouse_dsn"
             ) from None
