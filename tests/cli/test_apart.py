@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from tests.pipeline.places import LIMIT, environment
 _CASES = """
 import json, os, signal, sys
 from pathlib import Path
+from typing import Any
 from buildeye.cli.apart import run_apart
 from buildeye.cli.signals import SignalledStop
 from buildeye.model import OutsideError, UsageError
@@ -55,14 +57,14 @@ print(json.dumps(told))
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     """How the watcher was told each kind of work ended."""
     done = subprocess.run(
         [sys.executable, "-c", _CASES, str(tmp_path_factory.mktemp("apart") / "pid")],
         env=environment(), capture_output=True, text=True, timeout=LIMIT, check=True,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
-    outcome: dict[str, list[str]] = json.loads(done.stdout)
+    outcome: dict[str, list[Any]] = json.loads(done.stdout)
     return outcome
 
 
@@ -82,12 +84,12 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
         ("ended", "OutsideError", "ended by exit code 7"),
     ],
 )
-def test_how_work_ended_is_told(told: dict[str, list[str]], name: str, kind: str, said: str) -> None:
+def test_how_work_ended_is_told(told: dict[str, list[Any]], name: str, kind: str, said: str) -> None:
     assert told[name][0] == kind
     assert re.search(said, told[name][1])
 
 
-def test_work_is_done_in_another_process_and_leaves_nothing_open(told: dict[str, list[str]]) -> None:
+def test_work_is_done_in_another_process_and_leaves_nothing_open(told: dict[str, list[Any]]) -> None:
     assert told["open"] == [0, True]
 
 

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from buildeye.model import OutsideError, UsageError
-from buildeye.pipeline.watch import LOCK, StopAsked, StoppingProgress, only_watcher, sleeper, watch
+from buildeye.pipeline.watch import (
+    LAST_GOOD,
+    LOCK,
+    StopAsked,
+    StoppingProgress,
+    keep_last_good,
+    last_good,
+    only_watcher,
+    reach,
+    sleeper,
+    watch,
+)
 from buildeye.simulator import Past
 from buildeye.simulator.app import create_app
 from buildeye.simulator.server import ledger, running, serving
@@ -134,6 +145,28 @@ def test_a_wait_for_github_ends_with_the_wish_to_stop() -> None:
         sleeper(day)(20)
 
 
+@pytest.mark.parametrize(
+    ("lookback", "hours_ago", "reached"),
+    [(24, None, 24), (24, 6, 24), (24, 30, 31), (24, 30.5, 32), (1, 6, 7), (24, 90_000, 2160), (24, -5, 24)],
+)
+def test_a_pass_reaches_back_to_the_last_one_that_went_well(
+    lookback: int, hours_ago: float | None, reached: int
+) -> None:
+    before = None if hours_ago is None else NOON - timedelta(hours=hours_ago)
+    assert reach(lookback, before, NOON) == reached
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"o/r": 5}', '{"o/r": "soon"}', '{"o/r": "2026-11-30T12:00:00"}'])
+def test_what_is_remembered_is_kept_by_repository_and_not_believed_when_it_is_broken(
+    tmp_path: Path, content: str
+) -> None:
+    assert last_good(tmp_path, "o/r") is None
+    keep_last_good(tmp_path, "o/r", NOON)
+    assert (last_good(tmp_path, "o/r"), last_good(tmp_path, "o/other")) == (NOON, None)
+    (tmp_path / LAST_GOOD).write_text(content)
+    assert last_good(tmp_path, "o/r") is None
+
+
 def test_two_watchers_of_one_folder_do_not_fight(tmp_path: Path) -> None:
     with only_watcher(tmp_path / "data"):
         with (
@@ -225,6 +258,18 @@ def test_a_pass_that_is_stopped_midway_is_finished_by_the_next_start(tmp_path: P
             watcher.until("next pass at")
             assert watcher.end(signal.SIGTERM) == 0
     assert place.report_texts() and place.commits()
+
+
+def test_a_watcher_that_was_away_looks_back_to_where_it_was(tmp_path: Path, past: Past, hours: int) -> None:
+    with running(past) as address:
+        place = Place.made(tmp_path / "place", address, past.full_name, 1)
+        keep_last_good(place.folder / "data", past.full_name, datetime.now(UTC) - timedelta(hours=hours - 1, minutes=5))
+        with watching(place, "--dry-run") as watcher:
+            watcher.until("next pass at")
+            assert watcher.end(signal.SIGTERM) == 0
+    assert f"last {hours + 1} h" in watcher.said
+    kept = last_good(place.folder / "data", past.full_name)
+    assert kept and kept > datetime.now(UTC) - timedelta(seconds=LIMIT)
 
 
 def test_github_away_is_one_line_and_not_the_end(tmp_path: Path) -> None:

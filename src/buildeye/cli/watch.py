@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def watch_passes(settings: "Settings", *, dry_run: bool) -> None:
     """Do a pass at once and one each `monitoring.polling_interval_hours` until SIGTERM or SIGINT."""
     from buildeye.cli.monitor import do_pass
-    from buildeye.pipeline.watch import StoppingProgress, only_watcher, sleeper, watch
+    from buildeye.pipeline.watch import StoppingProgress, keep_last_good, only_watcher, sleeper, watch
 
     listen(settings, times=True)
     hours = settings.monitoring.polling_interval_hours
@@ -25,17 +25,29 @@ def watch_passes(settings: "Settings", *, dry_run: bool) -> None:
         bars = StoppingProgress(PlainProgress(), stop)
 
         def one_pass() -> None:
-            told = do_pass(settings, dry_run=dry_run, bars=bars, sleep=sleeper(stop))
+            began = now()
+            told = do_pass(_reaching(settings, began), dry_run=dry_run, bars=bars, sleep=sleeper(stop))
             for line in filter(str.strip, told.text.splitlines()):
                 tell(line)
             if told.done.archive_error:
                 raise told.done.archive_error
+            keep_last_good(settings.storage.data_dir, settings.target_repository.full_name, began)
 
         def apart() -> None:
             run_apart(one_pass, stop)
 
         watch(apart, timedelta(hours=hours), stop, clock=now, failed=_failed, done=_done)
         tell("stopped as asked; the next start goes on from here")
+
+
+def _reaching(settings: "Settings", began: datetime) -> "Settings":
+    """The settings with a look back to the last pass that went well, if that is longer ago than they say."""
+    from buildeye.pipeline.watch import last_good, reach
+
+    before = last_good(settings.storage.data_dir, settings.target_repository.full_name)
+    hours = reach(settings.monitoring.lookback_hours, before, began)
+    monitoring = settings.monitoring.model_copy(update={"lookback_hours": hours})
+    return settings.model_copy(update={"monitoring": monitoring})
 
 
 def _failed(error: Exception, due: datetime) -> None:

@@ -1,19 +1,25 @@
 """Pass after pass for as long as the process lives: when the next one is due, what a failure means, when to stop."""
 
 import fcntl
+import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Final, Protocol
 
 from buildeye.model import OutsideError, UsageError
 from buildeye.pipeline.monitor import Progress
+from buildeye.reports.disk import write_whole
 
 LOOK_AGAIN: Final = 60.0
 """Seconds after which the clock is read anew while waiting: it may be set, or the machine may have slept."""
 LOCK: Final = "watch.lock"
+LAST_GOOD: Final = "watch.json"
+FURTHEST: Final = 2160
+"""Hours a pass looks back at most."""
 
 
 class StopAsked(Exception):
@@ -104,6 +110,29 @@ def _wait_until(due: datetime, every: timedelta, stop: Stop, clock: Callable[[],
             due = clock() + every
         if stop.wait(min(left.total_seconds(), LOOK_AGAIN)):
             return
+
+
+def reach(lookback_hours: int, last_good: datetime | None, now: datetime) -> int:
+    """Hours a pass looks back: as set, and at least to an hour before the last pass that went well began."""
+    if last_good is None:
+        return lookback_hours
+    missed = ceil((now - last_good) / timedelta(hours=1)) + 1
+    return max(lookback_hours, min(missed, FURTHEST))
+
+
+def last_good(data_dir: Path, repository: str) -> datetime | None:
+    """When the last pass over a repository that went well began; None when that is not known."""
+    try:
+        kept = json.loads((data_dir / LAST_GOOD).read_text("utf-8"))
+        moment = datetime.fromisoformat(kept[repository])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return moment if moment.tzinfo else None
+
+
+def keep_last_good(data_dir: Path, repository: str, began: datetime) -> None:
+    """Remember that a pass over a repository that began then went well. OSError: the disk refuses."""
+    write_whole(data_dir / LAST_GOOD, json.dumps({repository: began.isoformat()}).encode())
 
 
 @contextmanager
