@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from buildeye.model import OutsideError, UsageError
 from buildeye.pipeline.watch import (
@@ -203,6 +204,13 @@ class Watcher:
             assert time.monotonic() < deadline, self.said
             time.sleep(0.01)
 
+    def until_asked(self, app: Starlette, requests: int) -> None:
+        """Wait until the simulated GitHub has been asked so often."""
+        deadline = time.monotonic() + LIMIT
+        while ledger(app).requests < requests:
+            assert time.monotonic() < deadline, self.said
+            time.sleep(0.002)
+
     def end(self, number: int) -> int:
         self.process.send_signal(number)
         return self.process.wait(LIMIT)
@@ -248,10 +256,11 @@ def test_the_process_passes_waits_and_ends_with_0_when_asked(
 
 
 def test_a_pass_that_is_stopped_midway_is_finished_by_the_next_start(tmp_path: Path, past: Past) -> None:
-    with running(past) as address:
+    app = create_app(past)
+    with serving(app) as address:
         place = Place.made(tmp_path / "place", address, past.full_name, 24)
         with watching(place) as watcher:
-            watcher.until("runs: 1 of 1")
+            watcher.until_asked(app, 5)
             assert watcher.end(signal.SIGTERM) == 0
             assert "next pass at" not in watcher.said
         with watching(place) as watcher:
@@ -288,10 +297,7 @@ def test_a_wait_for_the_rate_limit_does_not_keep_it_from_ending(tmp_path: Path, 
     with serving(app) as address:
         place = Place.made(tmp_path / "place", address, past.full_name, 24)
         with watching(place, BUILD_EYE_API__RATE_LIMIT_WAIT_SECONDS="3600") as watcher:
-            deadline = time.monotonic() + LIMIT
-            while ledger(app).requests < 4:
-                assert time.monotonic() < deadline, watcher.said
-                time.sleep(0.01)
+            watcher.until_asked(app, 4)
             assert watcher.end(signal.SIGTERM) == 0
 
 
