@@ -61,7 +61,7 @@ def serving(answer: Callable[[Call], Reply]) -> Iterator[StandIn]:
             call = Call(parts.path, dict(parse_qsl(parts.query)), {k.lower(): v for k, v in self.headers.items()})
             calls.append(call)
             reply = answer(call)
-            self.send_response(reply.status)
+            self.send_response_only(reply.status)  # without the date of this machine, which is not the test's
             for name, value in reply.headers.items():
                 self.send_header(name, value)
             if reply.status != 304:
@@ -71,6 +71,8 @@ def serving(answer: Callable[[Call], Reply]) -> Iterator[StandIn]:
             self.wfile.flush()
             if reply.cut_after is not None:
                 self.close_connection = True
+
+        do_POST = do_GET
 
         def log_message(self, format: str, *args: Any) -> None:
             """Keep quiet."""

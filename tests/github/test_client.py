@@ -44,11 +44,12 @@ def test_runs_of_all_pages_come_newest_first(start: Start) -> None:
     runs = [run_json(n, stamp(NOW - timedelta(minutes=n))) for n in range(7)]
     client, server = start(search(runs), per_page=3)
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == list(range(7))
-    assert [call.query["page"] for call in server.calls] == ["1", "2", "3"]
-    assert server.calls[0].query["created"] == "2026-05-27T12:00:00Z..2026-05-28T12:00:00Z"
+    windows = [call.query["created"].split("..") for call in server.calls]
+    assert {start for start, _ in windows} == {"2026-05-27T12:00:00Z"}
+    assert [end for _, end in windows] == ["2026-05-28T12:00:00Z", "2026-05-28T11:58:00Z", "2026-05-28T11:56:00Z"]
 
 
-def test_a_window_with_more_than_github_shows_is_halved_until_all_are_seen(start: Start) -> None:
+def test_a_window_with_more_than_github_shows_is_cut_until_all_are_seen(start: Start) -> None:
     runs = [run_json(n, stamp(NOW - timedelta(seconds=20 * n))) for n in range(2500)]
     client, server = start(search(runs))
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == list(range(2500))
@@ -65,6 +66,14 @@ def test_a_run_that_slips_to_the_next_page_is_told_once(start: Start) -> None:
     pages = {"1": [run_json(3), run_json(2)], "2": [run_json(2), run_json(1)]}
     client, _ = start(lambda call: as_json({"total_count": 4, "workflow_runs": pages[call.query["page"]]}), per_page=2)
     assert [run.id for run in client.runs("o", "r", since=SINCE)] == [3, 2, 1]
+
+
+def test_the_first_page_of_the_newest_runs_always_has_the_same_address(start: Start) -> None:
+    client, server = start(lambda call: as_json({"total_count": 1, "workflow_runs": [run_json(1, stamp(NOW))]}))
+    for hours in (24, 7):
+        pages = client.run_pages("o", "r", since=NOW - timedelta(hours=hours))
+        assert [[run.id for run in page] for page in pages] == [[1]]
+    assert server.calls[0].query == server.calls[1].query == {"page": "1", "per_page": "100"}
 
 
 @pytest.mark.parametrize(
@@ -151,6 +160,20 @@ def test_a_comparison_names_merge_base_commits_and_files(start: Start) -> None:
     assert (found.merge_base_sha, found.ahead_by, found.changed_files) == ("bbb", 3, ("a.py",))
     assert [commit.sha for commit in found.commits] == ["c1", "c2", "c3"]
     assert server.calls[0].path == "/repos/o/r/compare/main...fix%2Ftopk"
+
+
+def test_a_branch_is_followed_by_first_parents_from_the_head_found_first(start: Start) -> None:
+    parents = {"m5": ["m4"], "m4": ["m3", "s2"], "s2": ["s1"], "m3": ["m2"], "s1": ["m2"], "m2": ["m1"], "m1": []}
+    listed = [commit_json(sha, parents=[{"sha": one} for one in of]) for sha, of in parents.items()]
+
+    def answer(call: Call) -> Reply:
+        page = int(call.query["page"])
+        moved = [commit_json("m6", parents=[{"sha": "m5"}])] if call.query["sha"] == "main" and page > 1 else []
+        return as_json((moved + listed)[(page - 1) * 3 : page * 3])
+
+    client, server = start(answer, per_page=3)
+    assert [commit.sha for commit in client.branch_commits("o", "r", "main")] == ["m5", "m4", "m3", "m2", "m1"]
+    assert [call.query["sha"] for call in server.calls] == ["main", "m5", "m5"]
 
 
 def test_a_commit_comes_with_its_files(start: Start) -> None:

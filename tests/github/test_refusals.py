@@ -1,5 +1,8 @@
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -140,3 +143,54 @@ def test_a_moved_repository_is_followed_with_the_token(start: Start) -> None:
     client, server = start(answer)
     assert client.run("o", "r", 7).id == 7
     assert all("authorization" in call.headers for call in server.calls)
+
+
+@pytest.mark.parametrize(("remaining", "waits"), [(501, []), (500, [31.0]), (3, [31.0])])
+def test_a_share_of_the_limit_is_left_to_others(start: Start, time: Time, remaining: int, waits: list[float]) -> None:
+    first = as_json(run_json(), x_ratelimit_limit="5000", **limit(remaining, 30))
+    client, server = start(in_turn(first, as_json(run_json(), **limit(5000, 3600))), threshold_percent=10.0)
+    client.run("o", "r", 7)
+    client.run("o", "r", 7)
+    assert (time.waits, len(server.calls)) == (waits, 2)
+
+
+@pytest.mark.parametrize("minutes", [-40, 0, 40])
+def test_a_clock_that_is_wrong_waits_as_long_as_githubs_says(start: Start, time: Time, minutes: int) -> None:
+    """Ours is so many minutes ahead of GitHub's: what counts is the difference between its date and its reset."""
+    theirs = NOW - timedelta(minutes=minutes)
+    used_up = limit(0, 30 - 60 * minutes) | {"date": format_datetime(theirs, usegmt=True)}
+    fresh = limit(5000, 3600) | {"date": format_datetime(theirs, usegmt=True)}
+    client, _ = start(
+        in_turn(as_json({}, 403, **used_up), as_json(run_json(), **used_up), as_json(run_json(), **fresh))
+    )
+    client.run("o", "r", 7)
+    assert time.waits == [31.0]
+    client.run("o", "r", 7)
+    assert sum(time.waits) == pytest.approx(62.0, abs=31.0)
+
+
+def test_what_one_thread_is_told_to_wait_all_wait(start: Start, time: Time, tmp_path: Path) -> None:
+    client, _ = start(in_turn(as_json({}, 429, retry_after="17"), as_json(run_json())), rate_limit_wait=10)
+    with pytest.raises(OutsideError, match="rate limit"):
+        client.run("o", "r", 7)
+    with pytest.raises(OutsideError, match="rate limit"):
+        client.run("o", "r", 8)
+    time.sleep(18)
+    assert client.run("o", "r", 7).id == 7
+
+
+@pytest.mark.parametrize("size", [1, 20, 300])
+def test_an_answer_cut_short_is_asked_for_again_and_never_kept(start: Start, tmp_path: Path, size: int) -> None:
+    whole = as_json(run_json(), etag='"e"')
+    short = replace(whole, body=whole.body[:size])
+
+    def answer(call: Call) -> Reply:
+        if call.headers.get("if-none-match"):
+            return Reply(304, headers={"etag": '"e"'})
+        return next(answers)
+
+    answers = iter([short, whole])
+    client, server = start(answer, cache_dir=tmp_path)
+    assert client.run("o", "r", 7).id == 7
+    assert client.run("o", "r", 7).id == 7
+    assert [call.headers.get("if-none-match") for call in server.calls] == [None, None, '"e"']

@@ -23,8 +23,8 @@ def _any(place: Place, pattern: str) -> bool:
 
 # In the order in which they come, so that the kill of one leaves the next still to come.
 MOMENTS: dict[str, Callable[[Place], bool]] = {
-    "while logs come in": lambda place: _any(place, "data/logs/*.log.zst"),
     "after facts are written": lambda place: _parts(place, "default/workflow_job"),
+    "while logs come in": lambda place: _any(place, "data/logs/**/*.log.zst"),
     "after verdicts are written, before reports": lambda place: _parts(place, "buildeye/verdict"),
     "while reports are written": lambda place: _any(place, "reports/2*/**/*.md"),
     "before the archive has them": lambda place: (place.folder / "data" / "archive" / ".git").exists(),

@@ -3,14 +3,15 @@
 import re
 from datetime import datetime
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
 from buildeye.model import UsageError
-from buildeye.warehouse import Baseline, ReadArtifact, Result, Warehouse
+from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
-from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_run, a_verdict, at
+from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
 
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "failed_jobs_since": (
@@ -25,7 +26,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "since": at(0)},
         [
             {"status": "completed", "conclusion": "failure", "runs": 2},
-            {"status": "in_progress", "conclusion": "", "runs": 1},
+            {"status": "in_progress", "conclusion": "", "runs": 2},
         ],
     ),
     "verdicts_since": (
@@ -44,6 +45,58 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"signature": SIGNATURE, "job_id": 1000, "on_base": False, "pull_requests": [7], "actor": "octocat"},
             {"job_id": 1001, "on_base": True, "pull_requests": [], "passed_at": at(24)},
         ],
+    ),
+    "sync_cursors": (
+        {"repository": REPOSITORY},
+        [{"stream": "runs", "since": at(-60), "reached": at(30), "seen": "digest"}],
+    ),
+    "known_runs": (
+        {"repository": REPOSITORY, "runs": [100, 102, 200, 404]},
+        [
+            {"run_id": 100, "run_attempt": 1, "status": "completed", "updated_at": at(30), "synced_attempt": 1},
+            {"run_id": 102, "run_attempt": 1, "status": "in_progress", "conclusion": "", "synced_attempt": 0},
+        ],
+    ),
+    "runs_to_revisit": (
+        {"repository": REPOSITORY, "since": at(0)},
+        [{"id": 102, "status": "in_progress"}, {"id": 101, "status": "completed", "actor": {"login": "octocat"}}],
+    ),
+    "runs_between": (
+        {"repository": REPOSITORY, "since": at(0), "until": at(0), "limit": 2},
+        [{"id": 103, "status": "in_progress"}, {"id": 102}],
+    ),
+    "failed_runs": (
+        {"repository": REPOSITORY, "since": at(0), "until": at(1)},
+        [
+            {"id": 101, "conclusion": "failure", "no_pull_request": False},
+            {"id": 100, "pull_requests": [{"number": 7}], "no_pull_request": True},
+        ],
+    ),
+    "jobs_of_runs_between": (
+        {"repository": REPOSITORY, "since": at(0), "until": at(1)},
+        [
+            {"id": 999, "log_place": "", "log_expired": True},
+            {"id": 1000, "log_place": "k/1000", "log_expired": False},
+            {"id": 1001, "log_place": ""},
+            {"id": 1002},
+            {"id": 1004, "steps": []},
+        ],
+    ),
+    "known_pull_requests": (
+        {"repository": REPOSITORY, "numbers": [404], "head_refs": ["feature"]},
+        [{"number": 7, "changed_files": ["a.py"], "base": {"ref": "main", "sha": "b" * 40, "repo": ANY}}],
+    ),
+    "logs_wanted": (
+        {"repository": REPOSITORY, "since": at(0), "until": at(100)},
+        [{"job_id": 1003, "completed_at": at(90), "run_id": 999}, {"job_id": 1001, "name": "unit (3.12)"}],
+    ),
+    "green_logs_wanted": (
+        {"repository": REPOSITORY, "base_branch": "main", "since": at(0), "until": at(100)},
+        [{"job_id": 1004, "run_id": 101, "run_attempt": 1, "name": "unit (3.12)", "completed_at": at(24)}],
+    ),
+    "green_logs_kept": (
+        {"repository": REPOSITORY, "since": at(-100)},
+        [{"job_id": 901, "name": "unit (3.12)", "branch": "main", "completed_at": at(-29), "place": "k/901"}],
     ),
     "last_green_baseline": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main"},
@@ -74,6 +127,7 @@ def seed(warehouse: Warehouse) -> None:
             a_run(100),
             a_run(101, event="push", branch="main", pulls=()),
             a_run(102, status="in_progress", conclusion=None),
+            a_run(103, status="in_progress", conclusion=None),
             a_run(200, repository=elsewhere),
         ]
     )
@@ -85,6 +139,7 @@ def seed(warehouse: Warehouse) -> None:
             a_job(1003, run=999, conclusion="timed_out", completed=90, name="build"),
             a_job(1004, run=101, branch="main", conclusion="success", completed=24),
             a_job(999, run=101, branch="main", completed=10),
+            a_job(901, run=90, branch="main", conclusion="success", completed=-29),
             a_job(2000, run=200, repository=elsewhere),
         ]
     )
@@ -92,6 +147,18 @@ def seed(warehouse: Warehouse) -> None:
     warehouse.write_verdicts([a_verdict(1000), a_verdict(1000, minutes=39, rule_set="rules-0")], REPOSITORY)
     warehouse.write_verdicts([a_verdict(2000, run=200)], elsewhere)
     warehouse.write_read_artifact(ReadArtifact(REPOSITORY, 100, 7, "junit", at(40), 1, 9))
+    warehouse.write_pull_requests([a_pull(files=("a.py",))])
+    warehouse.write_logs(
+        [
+            KeptLog(REPOSITORY, 100, 1000, at(50), "k/1000"),
+            KeptLog(REPOSITORY, 90, 901, at(50), "k/901"),
+            KeptLog(REPOSITORY, 101, 999, at(50), expired=True),
+        ]
+    )
+    warehouse.write_synced_runs(
+        [SyncedRun(REPOSITORY, 100, 1, at(50), no_pull_request=True), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
+    )
+    warehouse.write_sync_cursors([SyncCursor(REPOSITORY, "runs", at(-60), at(30), "digest", at(50))])
     warehouse.write_baseline(Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5]))
 
 

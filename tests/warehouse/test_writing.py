@@ -1,6 +1,7 @@
 """What was written is there, once, whatever the order and however often."""
 
 import itertools
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -10,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from buildeye.model import Cause, Step, UsageError
-from buildeye.warehouse import Baseline, KeptLog, Push, Warehouse, store
+from buildeye.warehouse import Baseline, KeptLog, Push, SyncCursor, SyncedRun, Warehouse, store
+from buildeye.warehouse.reading import job_of, pull_request_of, run_of
 
 from .conftest import empty
 from .facts import (
@@ -216,3 +218,33 @@ def test_merging_the_parts_changes_nothing(embedded: Warehouse) -> None:
     embedded.query("OPTIMIZE TABLE default.workflow_job FINAL")
     assert latest(embedded, "default.workflow_job") == before
     assert embedded.query("SELECT count() FROM default.workflow_job").rows == ((1,),)
+
+
+def test_facts_that_were_written_are_read_back_as_they_were(warehouse: Warehouse) -> None:
+    runs = [a_run(1), a_run(2, status="queued", conclusion=None, pulls=())]
+    jobs = [a_job(1), replace(a_job(2, status="queued", conclusion=None, completed=None, steps=()), runner_id=None,
+                              runner_name=None, runner_group_name=None, started_at=None)]  # fmt: skip
+    pulls = [a_pull(7), replace(a_pull(8, files=("a.py", "b.py")), merge_base_sha="d" * 40, merged_at=at(9))]
+    warehouse.write_runs(runs)
+    warehouse.write_jobs(jobs)
+    warehouse.write_pull_requests(pulls)
+    assert [run_of(row) for row in latest(warehouse, "default.workflow_run")] == runs
+    assert [job_of(row) for row in latest(warehouse, "default.workflow_job")] == jobs
+    assert sorted((pull_request_of(row) for row in latest(warehouse, "default.pull_request")),
+                  key=lambda pull: pull.number) == pulls  # fmt: skip
+
+
+def test_a_run_that_names_its_pull_request_beats_the_same_without(warehouse: Warehouse) -> None:
+    for order in ((), (7,)), ((7,), ()):
+        empty_run = [a_run(1, pulls=pulls) for pulls in order]
+        for run in empty_run:
+            warehouse.write_runs([run])
+        assert [run_of(row).pull_requests for row in latest(warehouse, "default.workflow_run")] == [(7,)]
+
+
+def test_a_cursor_saved_later_counts_and_a_newer_attempt_is_not_forgotten(warehouse: Warehouse) -> None:
+    cursors = [SyncCursor(REPOSITORY, "runs", at(-9), at(n), str(n), at(n)) for n in (2, 1)]
+    warehouse.write_sync_cursors(cursors)
+    assert [row["seen"] for row in warehouse.ask("sync_cursors", repository=REPOSITORY)] == ["2"]
+    warehouse.write_synced_runs([SyncedRun(REPOSITORY, 1, 2, at(0)), SyncedRun(REPOSITORY, 1, 1, at(5))])
+    assert latest(warehouse, "buildeye.synced_run", "run_attempt") == [{"run_attempt": 2}]

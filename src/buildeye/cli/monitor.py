@@ -17,7 +17,8 @@ from buildeye.cli.voice import warn
 if TYPE_CHECKING:
     from buildeye.config import Settings
     from buildeye.pipeline.artifacts import Fetched
-    from buildeye.pipeline.monitor import Pass, Progress
+    from buildeye.pipeline.monitor import Pass
+    from buildeye.pipeline.sync.scope import Progress
 
 
 def monitor(

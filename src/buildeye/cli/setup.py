@@ -12,7 +12,7 @@ from buildeye.cli.voice import listen, tell, warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
-    from buildeye.pipeline.monitor import Progress
+    from buildeye.pipeline.sync.scope import Progress
 
 
 def settings_for(config: Path | None, overrides: Mapping[str, object | None]) -> "Settings":

@@ -169,7 +169,37 @@ class Api(Section):
     max_retries: Count = counted(4, "retries", 0, 10, "retries after a failed answer")
     per_page: Count = counted(100, "entries", 1, 100, "entries asked for in one answer")
     concurrency: Count = counted(8, "requests", 1, 32, "requests under way at once")
-    rate_limit_wait_seconds: Count = counted(900, "seconds", 0, 3600, "seconds to wait at most for a rate limit to end")
+    rate_limit_wait_seconds: Count = counted(
+        3660, "seconds", 0, 7200, "seconds one request waits at most for a rate limit to end"
+    )
+    rate_limit_threshold_percent: Number = setting(
+        10.0,
+        "a share in percent, 0 to 90",
+        "share of the hourly limit left to others: with no more left, Build-Eye waits until the limit starts anew",
+        ge=0,
+        le=90,
+    )
+
+
+class GithubApp(Section):
+    """The installation of a GitHub App that GitHub is read as, instead of with GITHUB_TOKEN; all three or none."""
+
+    app_id: Count = setting(0, "the number of the App, or its absence with the two others", "number of the App", ge=0)
+    installation_id: Count = setting(
+        0, "the number of the installation, set together with app_id and key_file", "number of the installation", ge=0
+    )
+    key_file: Path | None = setting(None, "a file with the App's private key (PEM)", "file with the App's private key")
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if len({bool(self.app_id), bool(self.installation_id), bool(self.key_file)}) > 1:
+            raise ValueError("incomplete App")
+        return self
+
+    @property
+    def given(self) -> bool:
+        """Whether an App is set."""
+        return bool(self.app_id)
 
 
 class Thresholds(Section):
@@ -308,6 +338,12 @@ class Storage(Section):
         repr=False,
     )
     data_dir: Path = setting(Path(".build-eye"), "a folder", "logs, caches and state")
+    log_store: str = setting(
+        "",
+        "empty for the folder logs below data_dir, a folder, or s3://BUCKET/PREFIX",
+        "where logs of jobs are kept",
+        pattern=r"^(s3://[^/@?#]+(/[^@?#]*)?|[^:]*)$",
+    )
     knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs of your own")
     retention_days: Count = counted(365, "days", 1, 3650, "days facts and logs are kept")
 
@@ -326,6 +362,11 @@ class Settings(Section):
     )
     monitoring: Monitoring = section(Monitoring, "how often and how far back a pass looks")
     api: Api = section(Api, "how GitHub is spoken to")
+    github_app: GithubApp = section(
+        GithubApp,
+        "the GitHub App to read GitHub as",
+        "app_id, installation_id and key_file, all three or none; see docs/token-setup.md",
+    )
     classification: Classification = section(Classification, "how failures are judged")
     tests: Tests = section(Tests, "test reports that runs leave as artifacts")
     report: Report = section(Report, "what reports look like and where they go")

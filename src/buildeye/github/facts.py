@@ -77,10 +77,12 @@ class RateLimit:
 class Stats:
     """Requests a client has sent to the API, retries included; `not_modified` of them were answered from the cache.
 
-    `remaining` is what GitHub last said is left of the rate limit; None when it has not said so.
+    `remaining` is what GitHub last said is left of `limit` requests an hour; None when it has not said so. `reset_at`
+    is when the count starts anew, by this machine's clock.
     """
 
     requests: int = 0
     not_modified: int = 0
     remaining: int | None = None
+    limit: int | None = None
     reset_at: datetime | None = None

@@ -5,12 +5,14 @@ to another host or to a store of logs never carries it.
 """
 
 import hashlib
+import json
 import logging
 import sqlite3
 import threading
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import httpx2
@@ -19,6 +21,7 @@ from hishel.httpx2 import CacheTransport
 
 from buildeye.config.secrets import masked
 from buildeye.github.facts import Stats
+from buildeye.github.tokens import Clock, Tokens
 from buildeye.model import OutsideError
 
 for name, level in (
@@ -43,13 +46,17 @@ def origin_of(url: httpx2.URL) -> Origin:
 
 
 class ApiTransport(httpx2.BaseTransport):
-    """Adds the token where the REST interface is asked, nowhere else; counts what is asked there and what is left."""
+    """Adds the token where the REST interface is asked, nowhere else; counts what is asked there and what is left.
 
-    def __init__(self, inner: httpx2.BaseTransport, base_url: httpx2.URL, token: str | None) -> None:
+    An answer in JSON that is not whole counts as a broken connection, so it is tried again and never kept.
+    """
+
+    def __init__(self, inner: httpx2.BaseTransport, base_url: httpx2.URL, tokens: Tokens | None, clock: Clock) -> None:
         self._inner = inner
         self._origin = origin_of(base_url)
         self._places = tuple(base_url.path.rstrip("/") + place for place in API_PLACES)
-        self._token = token
+        self._tokens = tokens
+        self._clock = clock
         self._lock = threading.Lock()
         self._stats = Stats()
 
@@ -62,9 +69,17 @@ class ApiTransport(httpx2.BaseTransport):
         """Send one request."""
         if origin_of(request.url) != self._origin or not request.url.path.startswith(self._places):
             return self._inner.handle_request(request)
+        token = self._tokens.current() if self._tokens else ""
+        response = self._send(request, token)
+        if response.status_code == 401 and self._tokens and self._tokens.refused(token):
+            response.close()
+            response = self._send(request, self._tokens.current())
+        return _whole(response)
+
+    def _send(self, request: httpx2.Request, token: str) -> httpx2.Response:
         headers = request.headers.copy()
-        if self._token:
-            headers["authorization"] = f"Bearer {self._token}"
+        if token:
+            headers["authorization"] = f"Bearer {token}"
         response = self._inner.handle_request(
             httpx2.Request(
                 request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
@@ -79,15 +94,38 @@ class ApiTransport(httpx2.BaseTransport):
 
     def _count(self, response: httpx2.Response) -> None:
         remaining = response.headers.get("x-ratelimit-remaining", "")
-        reset = response.headers.get("x-ratelimit-reset", "")
+        limit = response.headers.get("x-ratelimit-limit", "")
+        reset = moment_of(response.headers.get("x-ratelimit-reset", ""))
+        if reset is not None:
+            reset += self._clock() - github_time(response.headers, self._clock())
         with self._lock:
             before = self._stats
             self._stats = Stats(
                 requests=before.requests + 1,
                 not_modified=before.not_modified + (response.status_code == 304),
                 remaining=int(remaining) if remaining.isdecimal() else before.remaining,
-                reset_at=moment_of(reset) or before.reset_at,
+                limit=int(limit) if limit.isdecimal() else before.limit,
+                reset_at=reset or before.reset_at,
             )
+
+
+def _whole(response: httpx2.Response) -> httpx2.Response:
+    """The answer, read to its end when it says it is JSON; RemoteProtocolError when that is cut short."""
+    if response.status_code != 200 or "json" not in response.headers.get("content-type", ""):
+        return response
+    try:
+        body = response.read()
+    finally:
+        response.close()
+    try:
+        json.loads(body)
+    except ValueError:
+        raise httpx2.RemoteProtocolError("the JSON of the answer is cut short") from None
+    kept = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _CODINGS]
+    return httpx2.Response(200, headers=kept, content=body, extensions=response.extensions)
+
+
+_CODINGS = frozenset({"content-encoding", "transfer-encoding", "content-length"})
 
 
 class ProxyTransport(httpx2.BaseTransport):
@@ -154,9 +192,17 @@ def cached(inner: httpx2.BaseTransport, folder: Path) -> httpx2.BaseTransport:
     return CacheTransport(inner, storage=storage, rfc=CacheOptions(shared=False))
 
 
-def cache_key(token: str | None, url: httpx2.URL) -> str:
-    """The place of an answer in the store: another token sees other things, so it has places of its own."""
-    return hashlib.sha256(f"{token or ''}\n{url}".encode()).hexdigest()
+def cache_key(owner: str | None, url: httpx2.URL) -> str:
+    """The place of an answer in the store: who asks with another token sees other things and has places of its own."""
+    return hashlib.sha256(f"{owner or ''}\n{url}".encode()).hexdigest()
+
+
+def github_time(headers: Mapping[str, str], otherwise: datetime) -> datetime:
+    """What GitHub's clock said when it answered, to the second; `otherwise` when the answer does not tell."""
+    try:
+        return parsedate_to_datetime(headers.get("date", "")).astimezone(UTC)
+    except ValueError:
+        return otherwise
 
 
 def moment_of(epoch_seconds: str) -> datetime | None:

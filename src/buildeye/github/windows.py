@@ -1,11 +1,22 @@
-"""Time windows of a search, and halving those that hold more than GitHub shows. GitHub counts in whole seconds."""
+"""Reading a list that grows and shrinks while it is read, and of which GitHub shows a thousand entries a search.
 
+Pages by number move: a run that begins pushes others to the next page, one that is deleted pulls them to the page
+before, unseen. So each page after the first is a search of its own: what was created up to the oldest run seen so far.
+That run is seen twice, none is missed, and no search reaches its thousandth entry. GitHub counts in whole seconds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
-WINDOW_CAP = 1000  # results GitHub shows of one search
+from buildeye.model import Run
+
 SECOND = timedelta(seconds=1)
 
-Window = tuple[datetime, datetime]
+Ask = Callable[[str | None, int], tuple[Sequence[Run], bool]]
+"""A page of a search: the window as `window_text` writes it (None: all) and the page's number, newest run first.
+
+Gives the runs and whether there are more.
+"""
 
 
 def window_text(since: datetime, until: datetime) -> str:
@@ -13,13 +24,31 @@ def window_text(since: datetime, until: datetime) -> str:
     return f"{_whole(since):%Y-%m-%dT%H:%M:%SZ}..{_whole(until):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def halves(since: datetime, until: datetime) -> tuple[Window, ...]:
-    """The newer half and the older half, without a second in common; nothing when one second is left."""
-    start, end = _whole(since), _whole(until)
-    if start >= end:
-        return ()
-    middle = start + timedelta(seconds=int((end - start).total_seconds()) // 2)
-    return (middle + SECOND, end), (start, middle)
+def newest_first(ask: Ask, since: datetime, until: datetime | None) -> Iterator[list[Run]]:
+    """Runs created from `since` to `until` (None: the newest), both included, page by page, each run once.
+
+    A page without a new run is told as well: whoever asked may stop at any page.
+    """
+    since = _whole(since)
+    end = None if until is None else _whole(until)
+    seen: set[int] = set()
+    page, more = 1, True
+    while more and (end is None or since <= end):
+        runs, more = ask(None if end is None else window_text(since, end), page)
+        fresh = [run for run in runs if run.id not in seen and _created(run) >= since]
+        seen.update(run.id for run in fresh)
+        yield fresh
+        oldest = min((_created(run) for run in runs), default=None)
+        if oldest is None:  # one second with more runs than GitHub shows
+            end, page, more = (end - SECOND if end and page > 1 else since - SECOND), 1, True
+        elif end is None or oldest < end:
+            end, page = oldest, 1
+        else:
+            page += 1
+
+
+def _created(run: Run) -> datetime:
+    return _whole(run.created_at or datetime.min.replace(tzinfo=UTC))
 
 
 def _whole(moment: datetime) -> datetime:

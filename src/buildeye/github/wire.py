@@ -5,6 +5,7 @@ says itself how long it lasts, and is waited for as long as the caller allows.
 """
 
 import json
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +16,8 @@ import httpx2
 import stamina
 
 from buildeye.config.secrets import masked
-from buildeye.github.transport import ApiTransport, cache_key, moment_of, origin_of
+from buildeye.github.tokens import Tokens
+from buildeye.github.transport import ApiTransport, cache_key, github_time, moment_of, origin_of
 from buildeye.model import OutsideError
 
 Answer = TypeVar("Answer")
@@ -28,7 +30,11 @@ HELP = "See docs/token-setup.md"
 
 
 class NotFoundError(OutsideError):
-    """GitHub has no such thing, no longer has it, or does not show it to this token."""
+    """GitHub has no such thing, no longer has it, or does not show it to this token; `gone` when it says: no longer."""
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        super().__init__(message)
+        self.gone = gone
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +57,15 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often to try again after a fault, how many seconds to wait for rate limits, and how to wait and tell time."""
+    """How often to try again after a fault, how long to wait for rate limits, and how to wait and tell time.
+
+    `rate_limit_seconds` is the most one request waits for rate limits; `threshold_percent` of the hourly limit are left
+    to others: when no more are left, the next request waits until the count starts anew.
+    """
 
     retries: int
     rate_limit_seconds: float
+    threshold_percent: float
     backoff: Backoff
     sleep: Callable[[float], None]
     clock: Callable[[], datetime]
@@ -82,11 +93,13 @@ class _FaultError(Exception):
 class Wire:
     """Sends the requests of one client. Safe to use from several threads."""
 
-    def __init__(self, base_url: str, token: str | None, transport: ApiTransport, patience: Patience) -> None:
+    def __init__(self, base_url: str, tokens: Tokens | None, transport: ApiTransport, patience: Patience) -> None:
         self._base = httpx2.URL(base_url)
-        self._token = token
+        self._tokens = tokens
         self._api = transport
         self._patience = patience
+        self._lock = threading.Lock()
+        self._held_until: datetime | None = None
 
     def get(
         self,
@@ -101,23 +114,38 @@ class Wire:
         NotFoundError: 404 or 410. OutsideError: every other failure.
         """
         url = httpx2.URL(f"{str(self._base).rstrip('/')}{path}").copy_merge_params(dict(params))
-        waited = self._wait(self._exhausted_for(path), 0.0, asked)
+        waited = self._wait(self._held_for(path), 0.0, asked)
         while True:
             outcome = self._attempts(client, url, asked, read)
             if not isinstance(outcome, Refusal):
                 return outcome
-            pause = pause_asked_for(outcome, self._patience.clock())
+            now = self._patience.clock()
+            pause = pause_asked_for(outcome, github_time(outcome.headers, now))
             if pause is None:
-                raise refused(outcome, asked, with_token=bool(self._token))
+                raise refused(outcome, asked, with_token=self._tokens is not None)
+            self._hold(now + timedelta(seconds=pause))
             waited = self._wait(pause, waited, asked)
 
-    def _exhausted_for(self, path: str) -> float:
-        """Seconds until the rate limit known to be used up starts anew; asking for the limit itself is free."""
-        stats = self._api.stats
-        if stats.remaining != 0 or stats.reset_at is None or path == "/rate_limit":
+    def _held_for(self, path: str) -> float:
+        """Seconds until asking is welcome again: of a limit another thread met, or of one that is nearly used up.
+
+        Asking for the limit itself is free.
+        """
+        if path == "/rate_limit":
             return 0.0
-        left = (stats.reset_at - self._patience.clock()).total_seconds()
-        return _within_a_year(left + RESET_SLACK) if left > 0 else 0.0
+        now, stats = self._patience.clock(), self._api.stats
+        held = (self._held_until - now).total_seconds() if self._held_until else 0.0
+        if stats.remaining is not None and stats.reset_at is not None:
+            kept_back = (stats.limit or 0) * self._patience.threshold_percent / 100
+            until_reset = (stats.reset_at - now).total_seconds()
+            if stats.remaining <= kept_back and until_reset > 0:
+                held = max(held, until_reset + RESET_SLACK)
+        return _within_a_year(held) if held > 0 else 0.0
+
+    def _hold(self, until: datetime) -> None:
+        """Let all threads wait, not only the one that was told to."""
+        with self._lock:
+            self._held_until = max(until, self._held_until or until)
 
     def _wait(self, pause: float, waited: float, asked: Asked) -> float:
         if not pause:
@@ -127,7 +155,7 @@ class Wire:
             raise OutsideError(
                 f"GitHub's rate limit is used up for {asked.repository} until {until:%Y-%m-%d %H:%M:%S} UTC; "
                 "try again then, or raise api.rate_limit_wait_seconds"
-                + ("" if self._token else f"; a token has more. {HELP}")
+                + ("" if self._tokens else f"; a token has more. {HELP}")
             )
         self._patience.sleep(pause)
         return waited + pause
@@ -166,7 +194,7 @@ class Wire:
     ) -> Answer | Refusal:
         # no-cache: an answer seen before is used only after GitHub has confirmed it
         headers = {"cache-control": "no-cache"}
-        extensions = {"caching": {"key": cache_key(self._token, url)}}
+        extensions = {"caching": {"key": cache_key(self._tokens.owner if self._tokens else None, url)}}
         with client.stream("GET", url, headers=headers, extensions=extensions) as response:
             if response.is_success:
                 return read(response)
@@ -205,7 +233,8 @@ def refused(refusal: Refusal, asked: Asked, *, with_token: bool) -> OutsideError
     opening = f"GitHub answered {refusal.status} for {asked.repository}: "
     match refusal.status:
         case 404 | 410:
-            return NotFoundError(f"{opening}there is no {asked.what}, or the token may not see it. {HELP}")
+            said = f"{opening}there is no {asked.what}, or the token may not see it. {HELP}"
+            return NotFoundError(said, gone=refusal.status == 410)
         case 401 | 403 if not with_token:
             return OutsideError(f"{opening}a token is needed; set GITHUB_TOKEN. {HELP}")
         case 401:

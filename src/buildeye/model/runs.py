@@ -46,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class PullRequest:
-    """A pull request; `changed_files` are repository paths, empty when not asked for."""
+    """A pull request; `changed_files` are repository paths, empty when not asked for, as is `merge_base_sha`."""
 
     number: int
     title: str = ""
@@ -63,6 +63,7 @@ class PullRequest:
     html_url: str = ""
     changed_files: tuple[str, ...] = ()
     repository_full_name: str = ""
+    merge_base_sha: str = ""
 
 
 @dataclass(frozen=True, slots=True)

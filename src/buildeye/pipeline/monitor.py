@@ -5,34 +5,27 @@ archived: a pass that dies is finished by the next one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Protocol
 
 from buildeye.config import Settings
 from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
+from buildeye.logstore import open_log_store
 from buildeye.model import BuildEyeError, Finding, Run
 from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.classify import cancelled, classify
-from buildeye.pipeline.collect import collect
-from buildeye.pipeline.fetch import fetch_runs
 from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.recommend import recommend
+from buildeye.pipeline.sync import Scope, sync
+from buildeye.pipeline.sync.scope import CLOCKS, Progress
+from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.judge import Sighting, Thresholds, Window
-from buildeye.warehouse import JobDiagnosis, KeptLog, Warehouse
+from buildeye.warehouse import JobDiagnosis, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
-
-
-class Progress(Protocol):
-    """How a long stage tells how far it is."""
-
-    def start(self, what: str, total: int) -> Callable[[int], None]:
-        """Begin a stage of `total` steps; the returned function is called with the steps just done."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +56,11 @@ def monitor(
     progress: Progress,
     warn: Callable[[str], None],
 ) -> Pass:
-    """Fetch, collect, classify, recommend, report, archive. A dry run judges and reports but archives nothing."""
-    step = progress.start("runs", 1)
-    runs = fetch_runs(github, settings, now)
-    step(1)
-    builds = collect(
-        github,
-        settings,
-        runs,
-        settings.storage.data_dir / "logs",
-        warn=warn,
-        progress=progress.start("jobs", len(runs)),
-    )
-    _keep_facts(warehouse, builds, now)
+    """Sync, classify, recommend, report, archive. A dry run judges and reports but archives nothing."""
+    since = now - timedelta(hours=settings.monitoring.lookback_hours)
+    logs = open_log_store(settings.storage.log_store, settings.storage.data_dir)
+    sync(Scope.of(github, warehouse, logs, settings, now, progress, warn), since)
+    builds = builds_between(warehouse, logs, settings, since, now + CLOCKS, warn)
     findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
     _keep_verdicts(warehouse, findings, settings.target_repository.full_name, now)
     stops = [kind for _, kind in cancelled(builds)]
@@ -87,6 +72,7 @@ def monitor(
         max_log_lines=settings.report.max_log_lines,
     )
     done, error = (None, None) if dry_run or not archive_address(settings) else _archive(settings)
+    runs = [b.run for b in builds]
     tests = read_of_pass(github, warehouse, settings, runs, now, warn=warn, start=progress.start)
     return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error, tests)
 
@@ -138,23 +124,6 @@ def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str
         )
         for row in rows
     ]  # fmt: skip
-
-
-def _keep_facts(warehouse: Warehouse, builds: Sequence[Build], now: datetime) -> None:
-    warehouse.write_runs([_of_pull_request(b) for b in builds])
-    warehouse.write_jobs([j for b in builds for j in b.jobs])
-    pulls = {b.pull_request.number: b.pull_request for b in builds if b.pull_request}
-    warehouse.write_pull_requests(list(pulls.values()))
-    warehouse.write_logs([
-        KeptLog(f.job.repository_full_name, b.run.id, f.job.id, now, str(f.log_file or ""), expired=f.log_file is None)
-        for b in builds for f in b.failed
-    ])  # fmt: skip
-
-
-def _of_pull_request(build: Build) -> Run:
-    """The run with the pull request found for it: of a fork's run GitHub names none, and history asks by its number."""
-    found = build.pull_request
-    return build.run if found is None else replace(build.run, pull_requests=(found.number,))
 
 
 def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str, now: datetime) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from buildeye.model import OutsideError, UsageError
-from buildeye.pipeline.monitor import Progress
+from buildeye.pipeline.sync.scope import Progress
 from buildeye.reports.disk import write_whole
 
 LOOK_AGAIN: Final = 60.0

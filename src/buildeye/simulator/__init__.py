@@ -7,6 +7,6 @@ imported from their modules, so that importing this package stays light.
 
 from buildeye.simulator.facts import Past, Truth
 from buildeye.simulator.faults import Fault, Faults
-from buildeye.simulator.past import build_past
+from buildeye.simulator.past import build_busy_day, build_past
 
-__all__ = ["Fault", "Faults", "Past", "Truth", "build_past"]
+__all__ = ["Fault", "Faults", "Past", "Truth", "build_busy_day", "build_past"]

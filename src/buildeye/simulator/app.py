@@ -30,9 +30,10 @@ def create_app(
     `token` is the only one accepted (None: anybody may ask), `limit` the requests an hour, `clock` the Unix time that
     the hour is measured by. `app.state.ledger` is a `gate.Ledger` of what has been asked.
     """
-    gate = Gate(token, faults or Faults(), limit, clock, Ledger())
+    faults = faults or Faults()
+    gate = Gate(token, faults, limit, clock, Ledger())
     app = Starlette(
-        routes=routes(Catalog(past)),
+        routes=routes(Catalog(past, faults)),
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=gate)],
         exception_handlers={404: _unknown, 405: _not_allowed},
     )

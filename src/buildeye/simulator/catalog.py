@@ -7,13 +7,15 @@ from functools import cached_property
 from buildeye.model import Job, PullRequest, Run
 from buildeye.simulator.artifacts import Artifact, artifacts_of
 from buildeye.simulator.facts import Commit, Past, Workflow
+from buildeye.simulator.faults import Faults
 
 
 class Catalog:
-    """Look-ups in one past; every mapping is made once, when first used."""
+    """Look-ups in one past, shown with these faults; every mapping is made once, when first used."""
 
-    def __init__(self, past: Past) -> None:
+    def __init__(self, past: Past, faults: Faults | None = None) -> None:
         self.past = past
+        self.faults = faults or Faults()
 
     @cached_property
     def attempts(self) -> dict[tuple[int, int], Run]:

@@ -59,7 +59,8 @@ def workflows(catalog: Catalog, request: Request) -> Response:
 
 def _runs(catalog: Catalog, request: Request, among: Iterable[Run]) -> Response:
     try:
-        found = select_runs(among, request.query_params)
+        listed = (run for run in among if catalog.faults.listed(run.id, request.state.number))
+        found = select_runs(listed, request.query_params)
     except InvalidQuery as error:
         return error_answer(422, str(error))
     shown = SEARCH_LIMIT if filtered(request.query_params) else None
@@ -127,7 +128,7 @@ def annotations(catalog: Catalog, request: Request) -> Response:
 def job_logs(catalog: Catalog, request: Request) -> Response:
     """`GET .../actions/jobs/{id}/logs`: 302 to the text; 404 without a log, 410 when it has expired."""
     found = catalog.jobs.get(_number(request, "job"))
-    if found is None or not has_log(found):
+    if found is None or not has_log(found) or found.id in catalog.faults.no_job_logs:
         return not_found()
     if catalog.past.log_expired(found):
         return gone()
@@ -136,13 +137,22 @@ def job_logs(catalog: Catalog, request: Request) -> Response:
 
 def run_logs(catalog: Catalog, request: Request) -> Response:
     """`GET .../actions/runs/{id}/logs`: 302 to a zip of the latest attempt; 404 while it goes on, 410 when expired."""
-    found = catalog.runs.get(_number(request, "run"))
+    return _run_logs(catalog, request, catalog.runs.get(_number(request, "run")))
+
+
+def attempt_logs(catalog: Catalog, request: Request) -> Response:
+    """`GET .../actions/runs/{id}/attempts/{n}/logs`: as `run_logs`, of that attempt."""
+    found = catalog.attempts.get((_number(request, "run"), _number(request, "attempt")))
+    return _run_logs(catalog, request, found)
+
+
+def _run_logs(catalog: Catalog, request: Request, found: Run | None) -> Response:
     kept = [job for job in catalog.jobs_of(found) if has_log(job)] if found else []
     if found is None or found.status != "completed" or not kept:
         return not_found()
     if any(catalog.past.log_expired(job) for job in kept):
         return gone()
-    return redirect(api_of(request), catalog.past.seed, f"{STORE}/runs/{found.id}.zip")
+    return redirect(api_of(request), catalog.past.seed, f"{STORE}/runs/{found.id}-{found.run_attempt}.zip")
 
 
 def stored_log(catalog: Catalog, request: Request) -> Response:
@@ -155,7 +165,7 @@ def stored_log(catalog: Catalog, request: Request) -> Response:
 
 def stored_zip(catalog: Catalog, request: Request) -> Response:
     """The zip of one run's logs, for whoever has the signed address."""
-    found = catalog.runs.get(_number(request, "run"))
+    found = catalog.attempts.get((_number(request, "run"), _number(request, "attempt")))
     if not _signed(catalog, request) or found is None:
         return PlainTextResponse("AuthenticationFailed", 403)
     return Response(zip_logs(catalog.past, catalog.jobs_of(found)), media_type="application/zip")
@@ -293,6 +303,7 @@ ENDPOINTS: tuple[tuple[str, Handler], ...] = (
     ("/actions/artifacts/{artifact:int}/zip", artifact_archive),
     ("/actions/runs/{run:int}/attempts/{attempt:int}", attempt),
     ("/actions/runs/{run:int}/attempts/{attempt:int}/jobs", attempt_jobs),
+    ("/actions/runs/{run:int}/attempts/{attempt:int}/logs", attempt_logs),
     ("/actions/jobs/{job:int}", job),
     ("/actions/jobs/{job:int}/logs", job_logs),
     ("/check-runs/{job:int}/annotations", annotations),
@@ -321,7 +332,7 @@ def routes(catalog: Catalog) -> list[Route]:
     served = [Route(f"/repos/{{owner}}/{{repo}}{path}", serve(handler)) for path, handler in ENDPOINTS]
     store = (
         ("/jobs/{job:int}.txt", stored_log),
-        ("/runs/{run:int}.zip", stored_zip),
+        ("/runs/{run:int}-{attempt:int}.zip", stored_zip),
         ("/artifacts/{artifact:int}.zip", stored_artifact),
     )
     return served + [Route(STORE + path, serve(handler, bound=False)) for path, handler in store]

@@ -3,6 +3,7 @@
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from email.utils import formatdate
 
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from buildeye.simulator.answers import error_answer, json_answer
 from buildeye.simulator.endpoints import STORE
-from buildeye.simulator.faults import Fault, Faults
+from buildeye.simulator.faults import Cut, Fault, Faults
 
 WINDOW = 3600
 """Seconds after which the rate limit starts anew."""
@@ -39,13 +40,14 @@ class Ledger:
 
 
 class CutResponse(Response):
-    """An answer whose connection ends before its body does."""
+    """An answer whose connection ends in the middle of its body."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Promises 4096 bytes, sends a few, and ends."""
-        headers = [(b"content-type", b"application/json"), (b"content-length", b"4096")]
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": b'{"total_count":', "more_body": True})
+        """Promises the whole body (4096 bytes at least), sends the first half, and ends."""
+        headers = [(name, value) for name, value in self.raw_headers if name != b"content-length"]
+        headers.append((b"content-length", str(max(4096, len(self.body))).encode()))
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body[: len(self.body) // 2], "more_body": True})
 
 
 @dataclass(slots=True)
@@ -61,9 +63,14 @@ class Gate:
     async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """The answer to one request."""
         self.ledger.paths.append(request.url.path)
-        fault = self.faults.at.get(self.ledger.requests)
-        if fault is not None:
-            return self._broken(fault)
+        request.state.number = self.ledger.requests
+        fault = self.faults.of_request(self.ledger.requests)
+        if fault is not None and fault.status:
+            return self._refused(fault)
+        answer = await self._answer(request, call_next)
+        return answer if fault is None else await _cut(answer, fault.cut)
+
+    async def _answer(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         if request.url.path.startswith(f"{STORE}/"):
             return await call_next(request)
         self._turn_the_hour()
@@ -89,9 +96,7 @@ class Gate:
             return error_answer(403, "Resource not accessible by personal access token")
         return None
 
-    def _broken(self, fault: Fault) -> Response:
-        if fault.status == 0:
-            return CutResponse()
+    def _refused(self, fault: Fault) -> Response:
         wait = {} if fault.retry_after is None else {"retry-after": str(fault.retry_after)}
         return self._marked(error_answer(fault.status, fault.message, wait))
 
@@ -116,9 +121,23 @@ class Gate:
         answer.headers["x-ratelimit-resource"] = "core"
         answer.headers["x-github-request-id"] = f"51M0:{self.ledger.requests:08X}"
         answer.headers["server"] = "github.com"
+        answer.headers["date"] = formatdate(self.clock(), usegmt=True)
         answer.headers["x-github-media-type"] = "github.v3; format=json"
         answer.headers["x-github-api-version-selected"] = "2022-11-28"
         return answer
+
+
+async def _cut(answer: Response, how: Cut) -> Response:
+    """The first half of an answer; one without a body comes whole, as does plain text that would say it is."""
+    body = (
+        b"".join([chunk async for chunk in answer.body_iterator]) if hasattr(answer, "body_iterator") else answer.body
+    )
+    kept = {name: value for name, value in answer.headers.items() if name != "content-length"}
+    if not body or (how is Cut.BODY and "json" not in answer.headers.get("content-type", "")):
+        return Response(bytes(body), answer.status_code, kept)
+    if how is Cut.CONNECTION:
+        return CutResponse(bytes(body), answer.status_code, kept)
+    return Response(bytes(body)[: len(body) // 2], answer.status_code, kept)
 
 
 def _unless_known(request: Request, answer: Response) -> Response:

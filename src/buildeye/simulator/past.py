@@ -7,7 +7,7 @@ from buildeye.simulator.chronicle import tell
 from buildeye.simulator.facts import Past
 from buildeye.simulator.last_day import last_day
 from buildeye.simulator.scenes import broken_trunk, concurrent_merges, flaky_test, index_outage, schedules
-from buildeye.simulator.weeks import ordinary_weeks
+from buildeye.simulator.weeks import Pace, ordinary_weeks
 
 OWNER, NAME = "example-org", "vllm-ascend-sim"
 LOG_DAYS = 14
@@ -28,3 +28,12 @@ def build_past(seed: int, now: datetime, owner: str = OWNER, name: str = NAME, *
         last_day(),
     )
     return tell(seed, now.astimezone(UTC).replace(microsecond=0), owner, name, scenes, FORKS, log_days)
+
+
+def build_busy_day(seed: int, now: datetime, pulls: int, owner: str = OWNER, name: str = NAME) -> Past:
+    """One day up to `now` in which so many pull requests begin, each of some four runs; equal arguments, equal past.
+
+    One run in ten fails.
+    """
+    scene = ordinary_weeks(seed, Pace(pulls, first=23.0, last=6.5, merged=1.5, troubled=0.72))
+    return tell(seed, now.astimezone(UTC).replace(microsecond=0), owner, name, (scene,), FORKS, LOG_DAYS)

@@ -48,6 +48,7 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
                 log_level="critical",
                 lifespan="off",
                 server_header=False,
+                date_header=False,
                 timeout_graceful_shutdown=int(STOP_SECONDS),
             )
         )
@@ -64,7 +65,9 @@ def serving(app: Starlette, port: int = 0) -> Iterator[str]:
 def serve(past: Past, port: int, token: str | None = None) -> None:
     """Serves until interrupted. Raises OutsideError when the port is taken."""
     with _listening(port) as door:
-        config = uvicorn.Config(create_app(past, token=token), log_level="warning", lifespan="off", server_header=False)
+        config = uvicorn.Config(
+            create_app(past, token=token), log_level="warning", lifespan="off", server_header=False, date_header=False
+        )
         uvicorn.Server(config).run(sockets=[door])
 
 

@@ -78,35 +78,53 @@ _TROUBLES = (
 _AREAS = {"docs/": "docs", "tools/dashboard/": "dashboard", "Dockerfile": "image"}
 
 
-def ordinary_weeks(seed: int) -> Scene:
-    """Some 130 pull requests over twenty days, two of five in some trouble on the way."""
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How many pull requests begin between `first` and `last`, and when the last merges are, in hours before now.
+
+    `troubled` is the share of them that meets trouble on its way.
+    """
+
+    pulls: int
+    first: float
+    last: float
+    merged: float
+    quiet: tuple[tuple[float, float], ...] = ()
+    troubled: float = 0.42
+
+
+ORDINARY = Pace(PULLS, FIRST, LAST, 27.5, QUIET)
+
+
+def ordinary_weeks(seed: int, pace: Pace = ORDINARY) -> Scene:
+    """Some 130 pull requests over twenty days, two of five in some trouble on the way; or as many as `pace` says."""
     rng = chance(seed, "weeks")
     troubles = cycle(_TROUBLES)
     pulls: list[PullDraft] = []
     events: list[Event] = []
-    for number in range(PULLS):
+    for number in range(pace.pulls):
         topic, title, files = TOPICS[number % len(TOPICS)]
         part = number // len(TOPICS) + 1
-        trouble = next(troubles) if rng.random() < 0.42 else None
+        trouble = next(troubles) if rng.random() < pace.troubled else None
         if trouble:
             title, files = trouble.title or title, tuple(dict.fromkeys((*trouble.files, *files)))
         elif part > 1:
             title = f"{title}, part {part}"
         pull = PullDraft(f"{topic}-{part}", title, rng.choice(AUTHORS), files)
         pulls.append(pull)
-        at = FIRST - (FIRST - LAST) * (number + rng.random()) / PULLS
-        events.extend(event for event in _life(pull, at, trouble, rng) if not _quiet(event.ago))
+        at = pace.first - (pace.first - pace.last) * (number + rng.random()) / pace.pulls
+        events.extend(event for event in _life(pull, at, trouble, rng, pace) if not _quiet(event.ago, pace))
     return Scene(tuple(pulls), tuple(events))
 
 
-def _quiet(ago: timedelta) -> bool:
-    return any(low <= ago / hours(1) <= high for low, high in QUIET)
+def _quiet(ago: timedelta, pace: Pace) -> bool:
+    return any(low <= ago / hours(1) <= high for low, high in pace.quiet)
 
 
-def _life(pull: PullDraft, at: float, trouble: _Trouble | None, rng: Random) -> Iterator[Event]:
+def _life(pull: PullDraft, at: float, trouble: _Trouble | None, rng: Random, pace: Pace) -> Iterator[Event]:
     """What one pull request goes through, from its first push `at` hours before now."""
-    if any(low - 4 <= at <= high + 4 for low, high in QUIET):
-        at = next(high + 4.5 for low, high in QUIET if low - 4 <= at <= high + 4)
+    if any(low - 4 <= at <= high + 4 for low, high in pace.quiet):
+        at = next(high + 4.5 for low, high in pace.quiet if low - 4 <= at <= high + 4)
     ready = rng.random() < 0.5 or (trouble is not None and trouble.workflow == "full")
     if rng.random() < 0.3:
         minutes = rng.randint(6, 28)
@@ -121,7 +139,7 @@ def _life(pull: PullDraft, at: float, trouble: _Trouble | None, rng: Random) -> 
         yield Event(hours(at), "push", pull.key, _plans(pull, ready))
         at -= 1.8
     if rng.random() < 0.7:
-        yield Event(hours(max(at, 27.5)), "merge", pull.key, (plan("full"),))
+        yield Event(hours(max(at, pace.merged)), "merge", pull.key, (plan("full"),))
 
 
 def _plans(pull: PullDraft, ready: bool, light: Ending = GREEN, trouble: _Trouble | None = None) -> tuple[Plan, ...]:

@@ -5,7 +5,18 @@ Every stage reads rows here and writes rows here, so each can run alone, again, 
 
 from buildeye.warehouse.caserows import ReadArtifact
 from buildeye.warehouse.connection import open_warehouse
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
 from buildeye.warehouse.store import Result, Warehouse
 
-__all__ = ["Baseline", "JobDiagnosis", "KeptLog", "Push", "ReadArtifact", "Result", "Warehouse", "open_warehouse"]
+__all__ = [
+    "Baseline",
+    "JobDiagnosis",
+    "KeptLog",
+    "Push",
+    "ReadArtifact",
+    "Result",
+    "SyncCursor",
+    "SyncedRun",
+    "Warehouse",
+    "open_warehouse",
+]

@@ -29,6 +29,8 @@ RETENTION: Final[dict[str, str]] = {
     "buildeye.verdict": "ifNull(judged_at, toDateTime64(0, 6, 'UTC'))",
     "buildeye.log": "checked_at",
     "buildeye.job_baseline": "completed_at",
+    "buildeye.sync_cursor": "saved_at",
+    "buildeye.synced_run": "synced_at",
 }
 """The time by which the rows of each table grow old; 1970 stands for "not known" and does not."""
 

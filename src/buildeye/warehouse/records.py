@@ -67,3 +67,34 @@ class Baseline:
     head_sha: str
     completed_at: datetime
     line_hashes: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncCursor:
+    """How far one stream of GitHub's facts has been read: everything from `since` to `reached` (UTC) is here.
+
+    `stream` names it (`runs`, `pull requests`, `branch main` ...), `seen` is what was newest then, as the stream writes
+    it. Of two the one saved later counts.
+    """
+
+    repository_full_name: str
+    stream: str
+    since: datetime
+    reached: datetime
+    seen: str
+    saved_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SyncedRun:
+    """All jobs of a run are here, up to attempt `run_attempt`; or GitHub has the run no longer (`gone`).
+
+    `no_pull_request`: GitHub was asked whose pull request it built, and knows none.
+    """
+
+    repository_full_name: str
+    run_id: int
+    run_attempt: int
+    synced_at: datetime
+    gone: bool = False
+    no_pull_request: bool = False

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from buildeye.model import Evidence, Job, PullRequest, Run, UsageError, Verdict
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -108,6 +108,7 @@ PULL_REQUESTS: Final = Table[PullRequest](
         "merge_commit_sha": lambda pull: pull.merge_commit_sha or "",
         "html_url": lambda pull: pull.html_url,
         "changed_files": lambda pull: list(pull.changed_files),
+        "merge_base_sha": lambda pull: pull.merge_base_sha,
         "_version": version.pull_request_version,
     },
 )
@@ -188,6 +189,33 @@ BASELINES: Final = Table[Baseline](
         "completed_at": lambda baseline: _time(baseline.completed_at),
         "line_hashes": lambda baseline: sorted(set(baseline.line_hashes)),
         "_version": lambda baseline: version.moment_version(baseline.completed_at, baseline),
+    },
+)
+
+
+SYNC_CURSORS: Final = Table[SyncCursor](
+    "buildeye.sync_cursor",
+    {
+        "repository_full_name": lambda cursor: cursor.repository_full_name,
+        "stream": lambda cursor: cursor.stream,
+        "since": lambda cursor: _time(cursor.since),
+        "reached": lambda cursor: _time(cursor.reached),
+        "seen": lambda cursor: cursor.seen,
+        "saved_at": lambda cursor: _time(cursor.saved_at),
+        "_version": lambda cursor: version.moment_version(cursor.saved_at, cursor),
+    },
+)
+
+SYNCED_RUNS: Final = Table[SyncedRun](
+    "buildeye.synced_run",
+    {
+        "repository_full_name": lambda run: run.repository_full_name,
+        "run_id": lambda run: run.run_id,
+        "run_attempt": lambda run: run.run_attempt,
+        "gone": lambda run: run.gone,
+        "no_pull_request": lambda run: run.no_pull_request,
+        "synced_at": lambda run: _time(run.synced_at),
+        "_version": lambda run: version.synced_version(run.run_attempt, run.synced_at, run),
     },
 )
 

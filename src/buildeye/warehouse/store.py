@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from buildeye.model import CaseRun, Job, PullRequest, Run, UsageError, Verdict
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -101,6 +101,14 @@ class Warehouse:
     def write_read_artifact(self, artifact: caserows.ReadArtifact) -> None:
         """Keep that an artifact was read; the later `read_at` wins."""
         self._write(caserows.ARTIFACTS, [artifact])
+
+    def write_synced_runs(self, runs: Sequence[SyncedRun]) -> None:
+        """Record that the jobs of these runs are here; write the jobs before."""
+        self._write(rows.SYNCED_RUNS, runs)
+
+    def write_sync_cursors(self, cursors: Sequence[SyncCursor]) -> None:
+        """Record how far streams have been read; write what was read before."""
+        self._write(rows.SYNC_CURSORS, cursors)
 
     def ask(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
         """Answer the saved question `queries/NAME.sql`, one dictionary a row; its header says what the columns mean.

@@ -32,9 +32,13 @@ def status_rank(status: str) -> int:
 
 
 def run_version(run: Run) -> int:
-    """Version of a run's row: a newer attempt beats an older one whatever their states."""
+    """Version of a run's row: a newer attempt beats an older one whatever their states.
+
+    One that names its pull request beats the same state without: GitHub names none for a run from a fork.
+    """
     moment = _latest(run.created_at, run.run_started_at, run.updated_at)
-    return _fact_version(run, attempt=run.run_attempt, status=run.status, moment=moment)
+    detail = len(run.pull_requests)
+    return _fact_version(run, attempt=run.run_attempt, status=run.status, moment=moment, detail=detail)
 
 
 def job_version(job: Job) -> int:
@@ -49,7 +53,12 @@ def job_version(job: Job) -> int:
 def pull_request_version(pull: PullRequest) -> int:
     """Version of a pull request's row; one that names its changed files beats the same state without them."""
     moment = _latest(pull.created_at, pull.updated_at, pull.merged_at)
-    return _fact_version(pull, moment=moment, detail=len(pull.changed_files))
+    return _fact_version(pull, moment=moment, detail=len(pull.changed_files) + bool(pull.merge_base_sha))
+
+
+def synced_version(run_attempt: int, moment: datetime, content: object) -> int:
+    """Version of the record that an attempt's jobs are here: the newer attempt, then the later record."""
+    return _fact_version(content, attempt=run_attempt, moment=moment)
 
 
 def moment_version(moment: datetime | None, content: object) -> int:

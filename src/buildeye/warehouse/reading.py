@@ -1,0 +1,96 @@
+"""Table rows as the model's words: the way back from `rows`. '' and 1970 become None where the model says None."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from buildeye.model import Job, PullRequest, Run, Step
+
+Row = Mapping[str, Any]
+
+
+def run_of(row: Row) -> Run:
+    """A run, from a row with the columns of `default.workflow_run`."""
+    return Run(
+        id=row["id"],
+        name=row["name"],
+        status=row["status"],
+        conclusion=row["conclusion"] or None,
+        event=row["event"],
+        workflow_id=row["workflow_id"],
+        path=row["path"],
+        head_sha=row["head_sha"],
+        head_branch=row["head_branch"],
+        run_attempt=row["run_attempt"],
+        run_number=row["run_number"],
+        created_at=_time(row["created_at"]),
+        run_started_at=_time(row["run_started_at"]),
+        updated_at=_time(row["updated_at"]),
+        actor=row["actor"]["login"],
+        triggering_actor=row["triggering_actor"]["login"],
+        display_title=row["display_title"],
+        html_url=row["html_url"],
+        pull_requests=tuple(each["number"] for each in row["pull_requests"]),
+        repository_full_name=row["repository_full_name"],
+    )
+
+
+def job_of(row: Row) -> Job:
+    """A job, from a row with the columns of `default.workflow_job`."""
+    return Job(
+        id=row["id"],
+        run_id=row["run_id"],
+        name=row["name"],
+        status=row["status"],
+        conclusion=row["conclusion"] or None,
+        run_attempt=row["run_attempt"],
+        workflow_name=row["workflow_name"],
+        head_sha=row["head_sha"],
+        head_branch=row["head_branch"],
+        created_at=_time(row["created_at"]),
+        started_at=_time(row["started_at"]),
+        completed_at=_time(row["completed_at"]),
+        runner_id=row["runner_id"] or None,
+        runner_name=row["runner_name"] or None,
+        runner_group_name=row["runner_group_name"] or None,
+        labels=tuple(row["labels"]),
+        steps=tuple(
+            Step(
+                step["name"],
+                step["number"],
+                step["status"],
+                step["conclusion"] or None,
+                _time(step["started_at"]),
+                _time(step["completed_at"]),
+            )
+            for step in row["steps"]
+        ),
+        html_url=row["html_url"],
+        repository_full_name=row["repository_full_name"],
+    )
+
+
+def pull_request_of(row: Row) -> PullRequest:
+    """A pull request, from a row with the columns of `default.pull_request`."""
+    return PullRequest(
+        number=row["number"],
+        title=row["title"],
+        author=row["user"]["login"],
+        state=row["state"],
+        base_ref=row["base"]["ref"],
+        base_sha=row["base"]["sha"],
+        head_ref=row["head"]["ref"],
+        head_sha=row["head"]["sha"],
+        created_at=_time(row["created_at"]),
+        updated_at=_time(row["updated_at"]),
+        merged_at=_time(row["merged_at"]),
+        merge_commit_sha=row["merge_commit_sha"] or None,
+        html_url=row["html_url"],
+        changed_files=tuple(row["changed_files"]),
+        repository_full_name=row["repository_full_name"],
+        merge_base_sha=row["merge_base_sha"],
+    )
+
+
+def _time(moment: datetime) -> datetime | None:
+    return moment if moment.year > 1970 else None
