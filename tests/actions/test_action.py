@@ -222,6 +222,8 @@ def test_the_example_workflows_offer_the_three_inputs_and_ask_for_no_more_than_t
 
 
 def test_the_nightly_workflow_runs_the_action_over_the_nightly_pipelines(runner: Runner, past: Past) -> None:
+    named = {"monitored_workflows": ["pr_test_light.yaml"]}
+    (runner.workspace / "config" / "config.yaml").write_text(json.dumps(named | {"target_repository": named}))
     given = given_by(ROOT / "docs/examples/nightly.yml", {"target_repo": past.full_name}, {"MONITOR_TOKEN": TOKEN})
     done = runner.run(given)
     assert done.code == 0, done.printed

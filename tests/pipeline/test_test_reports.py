@@ -1,6 +1,7 @@
 """Test reports from the artifacts of runs and from files, each through the program as people run it."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -116,8 +117,13 @@ def test_a_run_by_its_number_is_read_whenever_it_was(tmp_path: Path, past: Past)
     old = next(a for a in artifacts_of(past).values() if a.name.startswith("junit-") and not past.log_expired(a.job))
     with running(past) as address:
         place = Place.made(tmp_path / "place", address, past.full_name, 1)
+        left = place.folder / "data" / "artifacts" / ".1.zip.x.part"
+        left.parent.mkdir(parents=True)
+        left.write_text("what a killed process left")
+        os.utime(left, (0, 0))
         done = place.run("ingest", "artifacts", str(old.job.run_id))
     assert done.returncode == 0, done.stderr
+    assert not left.exists()
     assert {row[1] for row in ask(place, BY_JOB)} == {old.job.run_id}
 
 
@@ -164,6 +170,15 @@ def test_files_are_kept_for_the_run_that_is_named(here: Place) -> None:
     assert ask(here, "SELECT invoking_file, failure.text FROM tests.all_test_runs_latest WHERE name = 'a'") == [
         ["unit", ["token=ghp_***"]]
     ]
+
+
+def test_of_very_many_broken_reports_the_first_are_told(here: Place) -> None:
+    for number in range(50):
+        (here.folder / f"{number:02}.xml").write_text("<testsuite><testcase name='kept'/>")
+    done = here.run("ingest", "junit", ".", "--run", "5")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 21)
+    assert "more reports could not be read whole" in done.stderr
+    assert ask(here, BY_JOB) == [[0, 5, 1, 50, 0]]
 
 
 def test_in_a_workflow_the_run_is_the_one_it_is_a_step_of(here: Place) -> None:

@@ -25,6 +25,7 @@ def run_apart(work: Callable[[], None], stop: SignalledStop) -> None:
     from buildeye.model import OutsideError, UsageError
     from buildeye.pipeline.watch import StopAsked
 
+    _flush()
     told, tells = os.pipe2(os.O_CLOEXEC)
     lifeline, held = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
@@ -72,9 +73,14 @@ def _work(work: Callable[[], None], tells: int) -> None:
             traceback.print_exc()
     finally:
         os.write(tells, json.dumps([kind, message[:_LONGEST]]).encode())
-        for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+        _flush()
         os._exit(0)
+
+
+def _flush() -> None:
+    """Let nothing that was printed be printed twice, or not at all."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
 
 
 def _ending(status: int) -> str:

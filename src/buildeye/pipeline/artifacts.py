@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
@@ -21,6 +21,7 @@ from buildeye.testresults.makers import JobTime, maker_of
 from buildeye.warehouse import ReadArtifact, Warehouse
 
 _FETCHED_AHEAD: Final = 2  # archives on the disk at once are at most twice as many
+_ABANDONED: Final = timedelta(days=1)
 _OLDER_IN_A_ROW: Final = 100
 """GitHub lists artifacts newest first, yet does not promise it: so many old ones in a row end the list."""
 
@@ -104,6 +105,7 @@ def read_artifacts(
             "raise tests.max_artifacts to read more in one pass"
         )
     new = new[: settings.tests.max_artifacts]
+    _tidy(_folder(settings), now)
     jobs = _jobs(github, warehouse, settings, {each.run_id for each in new}, warn)
     new = [each for each in new if each.run_id in jobs]
     progress(len(artifacts) - len(new))
@@ -126,6 +128,18 @@ def read_artifacts(
             done.tally.add(tally)
         progress(1)
     return done
+
+
+def _folder(settings: Settings) -> Path:
+    return settings.storage.data_dir / "artifacts"
+
+
+def _tidy(folder: Path, now: datetime) -> None:
+    """Remove what a killed process left, not what another one is fetching right now."""
+    for file in folder.glob("*"):
+        with suppress(FileNotFoundError):
+            if file.stat().st_mtime < (now - _ABANDONED).timestamp():
+                file.unlink()
 
 
 def _since(listed: Iterable[Artifact], since: datetime | None) -> Iterator[Artifact]:
@@ -181,7 +195,7 @@ def _archives(
 ) -> Iterator[tuple[Artifact, Path | None, str]]:
     """Each artifact with its zip on the disk, or why there will never be one; neither when not this time."""
     target = settings.target_repository
-    folder = settings.storage.data_dir / "artifacts"
+    folder = _folder(settings)
 
     def fetch(artifact: Artifact) -> tuple[Artifact, Path | None, str]:
         if artifact.expired:

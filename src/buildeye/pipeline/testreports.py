@@ -8,12 +8,15 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from buildeye.logs.secrets import mask
 from buildeye.model import Case, CaseResult, CaseRun, Origin, Outcome
 from buildeye.testresults import Found, Report, reports_in
 from buildeye.testresults.junit import CutOffError
 from buildeye.warehouse import Warehouse
+
+MOST_TROUBLES: Final = 20
 
 
 @dataclass(slots=True)
@@ -24,6 +27,13 @@ class Tally:
     cases: int = 0
     failed: int = 0
     troubles: list[str] = field(default_factory=list)
+
+    def complain(self, trouble: str) -> None:
+        """Keep what went wrong; of very many the first ones, and that there were more."""
+        if len(self.troubles) < MOST_TROUBLES:
+            self.troubles.append(trouble)
+        elif len(self.troubles) == MOST_TROUBLES:
+            self.troubles.append("more reports could not be read whole")
 
     def add(self, other: "Tally") -> None:
         """Count what `other` counted, too."""
@@ -64,9 +74,9 @@ def _cases(found: Iterable[Found], origin: Origin, tally: Tally, where: str, *, 
                 yield CaseRun(here, _masked(case))
             tally.reports += report.is_junit
             if report.trouble and (strict or not report.is_other):
-                tally.troubles.append(f"{file.name}: {report.trouble}")
+                tally.complain(f"{file.name}: {report.trouble}")
     except CutOffError as error:
-        tally.troubles.append(f"{where}: {error}" if where else str(error))
+        tally.complain(f"{where}: {error}" if where else str(error))
 
 
 def _masked(case: Case) -> Case:
