@@ -183,10 +183,33 @@ def test_options_win_over_the_environment(write: Write) -> None:
         ("storage:\n  warehouse_dsn: sqlite://x\n",
          'config.yaml line 2: storage.warehouse_dsn is "sqlite://x"; '
          "chdb://FOLDER, or clickhouse://HOST:PORT or http(s)://HOST:PORT of a ClickHouse server"),
+        ("storage:\n  log_store: https://x/y\n",
+         'config.yaml line 2: storage.log_store is "https://x/y"; '
+         "empty for the folder logs below data_dir, a folder, or s3://BUCKET/PREFIX"),
+        ("storage:\n  log_store: s3://me:hush@bucket\n",
+         'config.yaml line 2: storage.log_store is "s3://***@bucket"; '
+         "empty for the folder logs below data_dir, a folder, or s3://BUCKET/PREFIX"),
+        ("api:\n  rate_limit_threshold_percent: 91\n",
+         "config.yaml line 2: api.rate_limit_threshold_percent is 91; a share in percent, 0 to 90"),
+        ("github_app:\n  app_id: 7\n",
+         'config.yaml line 1: github_app is {"app_id": 7}; '
+         "app_id, installation_id and key_file, all three or none; see docs/token-setup.md"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_says_where_it_stands_and_what_is_allowed(write: Write, text: str, told: str) -> None:
     assert complaints(write(text)) == [told]
+
+
+@pytest.mark.parametrize("place", ["", "logs", "/srv/logs", "s3://bucket", "s3://bucket/some/prefix"])
+def test_logs_may_be_kept_in_a_folder_or_a_bucket(write: Write, place: str) -> None:
+    assert load(write(f'storage:\n  log_store: "{place}"\n')).storage.log_store == place
+
+
+def test_an_app_may_be_named_in_the_environment() -> None:
+    app = {"APP_ID": "7", "INSTALLATION_ID": "42", "KEY_FILE": "/etc/app.pem"}
+    settings = load(None, {f"BUILD_EYE_GITHUB_APP__{key}": value for key, value in app.items()})
+    assert settings.github_app.given
+    assert settings.github_app.key_file == Path("/etc/app.pem")
 
 
 def test_all_wrong_values_are_told_each_on_a_line(write: Write) -> None:

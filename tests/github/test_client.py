@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from pydantic import SecretStr
 
 from buildeye.config import Settings
 from buildeye.github import GitHub, LogState
-from buildeye.github.convert import run_from
+from buildeye.github.convert import pull_request_from, run_from
 from buildeye.model import OutsideError
 
 from .conftest import NOW, TOKEN, Start
@@ -139,6 +140,49 @@ def test_a_pull_request_comes_with_the_files_of_all_pages(start: Start) -> None:
     asked = len(server.calls)
     assert client.pull_request("o", "r", 9829, files=False).changed_files == ()
     assert len(server.calls) == asked + 1
+
+
+def test_files_and_merge_base_come_in_one_request(start: Start) -> None:
+    files = [{"filename": "a.py", "previous_filename": "b.py"}]
+    data = {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1, "commits": [commit_json("c1")]}
+    data |= {"merge_base_commit": {"sha": "bbb"}, "files": files}
+    client, server = start(lambda call: as_json(data))
+    pull = pull_request_from(pull_request_json())
+    found = client.with_files("o", "r", pull)
+    assert (found.changed_files, found.merge_base_sha) == (("a.py", "b.py"), "bbb")
+    assert replace(found, changed_files=(), merge_base_sha="") == pull
+    assert [call.path for call in server.calls] == [f"/repos/o/r/compare/{pull.base_sha}...{pull.head_sha}"]
+
+
+@pytest.mark.parametrize("compared", [None, 300])
+def test_files_of_a_head_that_is_gone_or_changes_too_many_are_asked_of_the_pull_request(
+    start: Start, compared: int | None
+) -> None:
+    def answer(call: Call) -> Reply:
+        if call.path.endswith("/files"):
+            return as_json([{"filename": f"f{n}.py"} for n in range(3)])
+        files = [{"filename": f"f{n}.py"} for n in range(compared or 0)]
+        data = {"status": "ahead", "ahead_by": 1, "behind_by": 0, "total_commits": 1, "commits": [], "files": files,
+                "merge_base_commit": {"sha": "bbb"}}  # fmt: skip
+        return as_json(data) if compared else as_json({"message": "Not Found"}, 404)
+
+    client, _ = start(answer)
+    found = client.with_files("o", "r", pull_request_from(pull_request_json()))
+    assert (found.changed_files, found.merge_base_sha) == (("f0.py", "f1.py", "f2.py"), "bbb" if compared else "")
+
+
+def test_pull_requests_come_page_by_page_the_one_changed_last_first(start: Start) -> None:
+    def answer(call: Call) -> Reply:
+        return as_json([pull_request_json(n) for n in range(5)][(int(call.query["page"]) - 1) * 2 :][:2])
+
+    client, server = start(answer, per_page=2)
+    pages = client.changed_pull_requests("o", "r")
+    assert [pull.number for pull in next(pages)] == [0, 1]
+    assert len(server.calls) == 1
+    assert [[pull.number for pull in page] for page in pages] == [[2, 3], [4]]
+    assert server.calls[0].query == {
+        "state": "all", "sort": "updated", "direction": "desc", "per_page": "2", "page": "1"
+    }  # fmt: skip
 
 
 def test_pull_requests_of_a_commit_are_listed(start: Start) -> None:

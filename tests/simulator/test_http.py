@@ -9,7 +9,7 @@ import pytest
 from buildeye.model import Job
 from buildeye.simulator import Fault, Faults, Past
 from buildeye.simulator.app import create_app
-from buildeye.simulator.faults import bad_gateway, cut, secondary_limit
+from buildeye.simulator.faults import bad_gateway, cut, secondary_limit, truncated
 from buildeye.simulator.logs import has_log, render_log
 from buildeye.simulator.server import ledger, running, serving
 
@@ -293,3 +293,51 @@ def test_a_cut_connection_ends_before_the_body_does(past: Past) -> None:
         with pytest.raises(httpx2.RemoteProtocolError):
             _ask(base, _in(past, ""))
         assert _ask(base, _in(past, "")).status_code == 200
+
+
+def test_json_cut_short_says_it_is_whole_and_keeps_its_tag(past: Past) -> None:
+    with running(past, faults=Faults({1: truncated(), 3: truncated()})) as base:
+        short, whole = (_ask(base, _in(past, "/actions/runs")) for _ in range(2))
+    assert whole.content.startswith(short.content)
+    assert len(short.content) == len(whole.content) // 2 == int(short.headers["content-length"])
+    assert short.headers["etag"] == whole.headers["etag"]
+
+
+def test_a_log_can_be_cut_in_its_middle(past: Past) -> None:
+    job = _fresh_job(past)
+    with running(past, faults=Faults({2: cut()})) as base:
+        where = _ask(base, _in(past, f"/actions/jobs/{job.id}/logs")).headers["location"]
+        got = 0
+        with ASKING.stream("GET", where) as answer, pytest.raises(httpx2.RemoteProtocolError):
+            for chunk in answer.iter_bytes():
+                got += len(chunk)
+        assert got == len(render_log(past, job)) // 2
+        assert ASKING.get(where).content == render_log(past, job)
+
+
+def test_a_share_of_requests_fails_the_same_ones_each_time(past: Past) -> None:
+    def statuses() -> list[int]:
+        with running(past, faults=Faults(share=0.3, kinds=(bad_gateway(),), seed=5)) as base:
+            return [_ask(base, _in(past, "")).status_code for _ in range(40)]
+
+    first = statuses()
+    assert first == statuses()
+    assert 3 <= first.count(502) <= 25
+
+
+def test_runs_come_to_the_list_and_leave_it_while_it_is_read(past: Past) -> None:
+    newest = max(run.id for run in past.attempts)
+    path = _in(past, "/actions/runs?per_page=1")
+    with running(past, faults=Faults(arriving={newest: 2}, leaving={newest: 3})) as base:
+        shown = [_ask(base, path).json()["workflow_runs"][0]["id"] for _ in range(3)]
+    assert [number == newest for number in shown] == [False, True, False]
+
+
+def test_the_logs_of_an_attempt_are_a_zip_of_that_attempt(client: httpx2.Client, past: Past) -> None:
+    run = next(run for run in reversed(past.attempts) if run.run_attempt == 2)
+    for attempt in (1, 2):
+        answer = client.get(_in(past, f"/actions/runs/{run.id}/attempts/{attempt}/logs"))
+        if answer.status_code == 410:
+            pytest.skip("the newest re-run is older than logs are kept")
+        assert client.get(answer.headers["location"]).content.startswith(b"PK")
+    assert client.get(_in(past, f"/actions/runs/{run.id}/attempts/9/logs")).status_code == 404

@@ -66,7 +66,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         [{"id": 103, "status": "in_progress"}, {"id": 102}],
     ),
     "failed_runs": (
-        {"repository": REPOSITORY, "since": at(0), "until": at(1)},
+        {"repository": REPOSITORY, "since": at(30), "until": at(30)},
         [
             {"id": 101, "conclusion": "failure", "no_pull_request": False},
             {"id": 100, "pull_requests": [{"number": 7}], "no_pull_request": True},

@@ -1,5 +1,6 @@
 """`build-eye sync` and `build-eye backfill`: facts from GitHub into the warehouse, without judging anything."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from buildeye.github import Stats
     from buildeye.pipeline.sync import Scope
     from buildeye.pipeline.sync.backfill import DayDone
+    from buildeye.pipeline.sync.scope import Progress
 
 
 def sync(target_repo: str | None = TARGET, lookback_hours: int | None = HOURS, config: Path | None = CONFIG) -> None:
@@ -32,7 +34,7 @@ def sync(target_repo: str | None = TARGET, lookback_hours: int | None = HOURS, c
     from buildeye.pipeline.sync import sync as run
 
     settings = settings_for(config, target_overrides(target_repo) | {"monitoring.lookback_hours": lookback_hours})
-    with _scope(settings) as scope:
+    with progress() as bars, _scope(settings, bars) as scope:
         done = run(scope, scope.now - timedelta(hours=settings.monitoring.lookback_hours))
         stats = scope.github.stats
     logs = f"{done.logs.kept} logs" + (f" ({done.logs.expired} expired)" if done.logs.expired else "")
@@ -61,16 +63,18 @@ def backfill(
     from buildeye.model import OutsideError
     from buildeye.pipeline.sync.backfill import backfill as run
     from buildeye.pipeline.sync.backfill import days_of
+    from buildeye.pipeline.sync.scope import Silence
 
     settings = settings_for(config, target_overrides(target_repo))
     first, last = _time_of(settings, since, until)
     done: list[DayDone] = []
-    with _scope(settings, silent=True) as scope, progress() as bars:
+    with progress() as bars, _scope(settings, Silence()) as scope:
         step = bars.start("days", len(days_of(first, last)))
         for day in run(scope, first, last):
             done.append(day)
-            tell(_said(day))
             step(1)
+            if not sys.stderr.isatty():
+                tell(_said(day))
         stats = scope.github.stats
     runs, jobs = sum(day.runs.changed for day in done), sum(day.runs.jobs for day in done)
     typer.echo(
@@ -115,22 +119,20 @@ def _moment(option: str, text: str) -> datetime:
 
 
 @contextmanager
-def _scope(settings: "Settings", *, silent: bool = False) -> "Iterator[Scope]":
-    """What a sync works with; `silent` when it is one step of something longer that tells how far it is."""
+def _scope(settings: "Settings", bars: "Progress") -> "Iterator[Scope]":
+    """What a sync works with, opened and closed."""
     from buildeye.github.client import GitHub
     from buildeye.logstore import open_log_store
     from buildeye.pipeline.sync import Scope
-    from buildeye.pipeline.sync.scope import Silence
     from buildeye.warehouse import open_warehouse
 
     store = settings.storage
     with (
         GitHub.of(settings) as github,
         open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
-        progress() as bars,
     ):
         logs = open_log_store(store.log_store, store.data_dir)
-        yield Scope.of(github, warehouse, logs, settings, now(), Silence() if silent else bars, warn)
+        yield Scope.of(github, warehouse, logs, settings, now(), bars, warn)
 
 
 def _requests(stats: "Stats") -> str:

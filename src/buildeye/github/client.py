@@ -24,7 +24,7 @@ from buildeye.github.parallel import in_parallel
 from buildeye.github.tokens import AppTokens, FixedToken, Tokens, read_key
 from buildeye.github.transport import ApiTransport, cached, environment_transport
 from buildeye.github.windows import newest_first
-from buildeye.github.wire import Asked, Backoff, NotFoundError, Patience, Wire
+from buildeye.github.wire import Asked, Backoff, LimitError, NotFoundError, Patience, Wire
 from buildeye.model import Job, OutsideError, PullRequest, Run, UsageError
 
 HEADERS = {
@@ -177,11 +177,16 @@ class GitHub:
     def jobs_of_runs(
         self, owner: str, repo: str, runs: Iterable[Run], *, all_attempts: bool = False
     ) -> Iterator[JobsOfRun]:
-        """Jobs of many runs, several requests at once, in the order of `runs`; one that fails says so in `error`."""
+        """Jobs of many runs, several requests at once, in the order of `runs`; one that fails says so in `error`.
+
+        LimitError: the rate limit is used up.
+        """
 
         def collect(run: Run) -> JobsOfRun:
             try:
                 return JobsOfRun(run, tuple(self.jobs(owner, repo, run.id, all_attempts=all_attempts)))
+            except LimitError:
+                raise
             except OutsideError as error:
                 return JobsOfRun(run, error=str(error))
 

@@ -37,6 +37,10 @@ class NotFoundError(OutsideError):
         self.gone = gone
 
 
+class LimitError(OutsideError):
+    """The rate limit is used up for longer than may be waited: asking for anything else is in vain."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a request is about, for its errors: the repository, the thing, the permission it needs."""
@@ -111,7 +115,7 @@ class Wire:
     ) -> Answer:
         """GET `path` and `read` the answer; `read` runs again when the connection breaks while it reads.
 
-        NotFoundError: 404 or 410. OutsideError: every other failure.
+        NotFoundError: 404 or 410. LimitError: the rate limit. OutsideError: every other failure.
         """
         url = httpx2.URL(f"{str(self._base).rstrip('/')}{path}").copy_merge_params(dict(params))
         waited = self._wait(self._held_for(path), 0.0, asked)
@@ -152,7 +156,7 @@ class Wire:
             return waited
         if waited + pause > self._patience.rate_limit_seconds:
             until = self._patience.clock() + timedelta(seconds=pause)
-            raise OutsideError(
+            raise LimitError(
                 f"GitHub's rate limit is used up for {asked.repository} until {until:%Y-%m-%d %H:%M:%S} UTC; "
                 "try again then, or raise api.rate_limit_wait_seconds"
                 + ("" if self._tokens else f"; a token has more. {HELP}")

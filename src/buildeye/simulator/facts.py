@@ -69,7 +69,7 @@ class Past:
     attempts: tuple[Run, ...]
     jobs: tuple[Job, ...]
     forks: frozenset[str] = frozenset()
-    log_days: int = 14
+    log_days: float = 14
     plots: Mapping[int, Plot] = field(default_factory=dict, repr=False)
 
     @property

@@ -16,6 +16,7 @@ from buildeye.pipeline.sync.scope import CLOCKS, Scope, Window
 from buildeye.warehouse import SyncCursor
 
 DAY = timedelta(days=1)
+LATEST = timedelta(days=3)  # so long after its begin nearly every run is over
 LAST = timedelta(seconds=1)  # GitHub counts in whole seconds
 
 
@@ -67,8 +68,8 @@ def _day(scope: Scope, day: Window, stream: str, before: SyncCursor | None) -> D
 
     heard = replace(scope, warn=warn)
     runs = sync_runs_of(heard, day)
-    complete_pull_requests(heard, day)
-    logs = sync_logs(heard, day) + sync_logs(heard, Window(day.until, day.until + CLOCKS), green=False)
+    complete_pull_requests(heard, Window(day.since, day.until + LATEST))
+    logs = sync_logs(heard, day) + sync_logs(heard, Window(day.until, day.until + LATEST), green=False)
     over = day.until <= scope.now - CLOCKS
     if over and not warned:
         scope.move(before, stream, day.since, day.until, "")

@@ -14,10 +14,10 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from buildeye.github.parallel import in_parallel
-from buildeye.github.wire import NotFoundError
+from buildeye.github.wire import LimitError, NotFoundError
 from buildeye.logstore import PIECE, KeptFile
 from buildeye.model import OutsideError
-from buildeye.pipeline.sync.scope import Scope, Window
+from buildeye.pipeline.sync.scope import GIVE_UP, Scope, Window
 from buildeye.warehouse import KeptLog
 
 LATE = timedelta(hours=1)  # so long after its end GitHub may not have the log of a job yet
@@ -72,6 +72,8 @@ def sync_logs(scope: Scope, window: Window, *, green: bool = True) -> LogsSynced
             expired = sum(log.expired for log in logs)
             total += LogsSynced(len(logs) - expired, expired, len(batch) - len(logs))
             step(len(batch))
+    if fetch.given_up:
+        scope.warn(f"{GIVE_UP} logs in a row could not be had; the others are left to the next sync")
     return total
 
 
@@ -83,19 +85,29 @@ class _Fetch:
         self._folder = folder
         self._lock = threading.Lock()
         self._archives: dict[tuple[int, int], Path | None] = {}
+        self._in_a_row = 0
 
     def __call__(self, wanted: Wanted) -> KeptLog | None:
         """What is to be recorded; None when that is not known yet."""
+        if self.given_up:
+            return None
         scope, place = self._scope, wanted.place(self._scope.repository)
         try:
             kept = scope.logs.find(place) or self._of_job(wanted, place)
         except OutsideError as error:
+            self._in_a_row = GIVE_UP if isinstance(error, LimitError) else self._in_a_row + 1
             scope.warn(f"job {wanted.job_id}: its log could not be had: {error}")
             return None
+        self._in_a_row = 0
         if kept is None and wanted.completed_at > scope.now - LATE:
             return None
         log = KeptLog(scope.repository, wanted.run_id, wanted.job_id, scope.now, expired=kept is None)
         return log if kept is None else _with_file(log, kept)
+
+    @property
+    def given_up(self) -> bool:
+        """Did so many logs in a row fail that asking for more is in vain?"""
+        return self._in_a_row >= GIVE_UP
 
     def _of_job(self, wanted: Wanted, place: str) -> KeptFile | None:
         """The log, brought into the archive; None when GitHub does not have it."""
@@ -108,6 +120,8 @@ class _Fetch:
             if missing.gone:
                 return None
             failure = None
+        except LimitError:
+            raise
         except OutsideError as error:
             failure = error
         kept = self._of_run(wanted, place)

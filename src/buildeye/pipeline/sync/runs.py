@@ -13,13 +13,14 @@ from buildeye.github.client import of_workflows
 from buildeye.github.parallel import in_parallel
 from buildeye.github.wire import NotFoundError
 from buildeye.model import Job, OutsideError, Run
-from buildeye.pipeline.sync.scope import Scope, Window
+from buildeye.pipeline.sync.scope import GIVE_UP, Scope, Window
 from buildeye.warehouse import SyncCursor, SyncedRun
 from buildeye.warehouse.reading import run_of
 
 STREAM = "runs"
 OVERLAP = timedelta(hours=1)  # GitHub may show a run a little late
 LONGEST_RUN = timedelta(days=35)  # after that GitHub cancels a run by itself
+SETTLED = timedelta(days=1)
 NO_JOBS = frozenset({"skipped", "neutral", "action_required", "stale"})
 
 
@@ -42,7 +43,7 @@ def sync_newest_runs(scope: Scope, since: datetime) -> RunsSynced:
 
     With workflows chosen each has a cursor of its own, so one that is added later is read from `since` on.
     """
-    streams = [f"{STREAM} {name}" for name in scope.workflows] or [STREAM]
+    streams = run_streams(scope)
     cursors = scope.cursors()
     known = [cursors[stream] for stream in streams if stream in cursors]
     edge = min([since, *(cursor.reached - OVERLAP for cursor in known)]) if len(known) == len(streams) else since
@@ -67,6 +68,11 @@ def sync_newest_runs(scope: Scope, since: datetime) -> RunsSynced:
     for stream in streams:
         _move(scope, cursors.get(stream), stream, oldest, reached, first)
     return total
+
+
+def run_streams(scope: Scope) -> list[str]:
+    """The names of the cursors of the runs that are watched."""
+    return [f"{STREAM} {name}" for name in scope.workflows] or [STREAM]
 
 
 def sync_runs_of(scope: Scope, window: Window) -> RunsSynced:
@@ -104,15 +110,24 @@ def _jobs(scope: Scope, runs: Sequence[Run]) -> tuple[list[Job], list[Run]]:
     jobs: list[Job] = []
     whole: list[Run] = []
     step = scope.progress.start("jobs", len(runs)) if runs else None
+    in_a_row = 0
     for answer in scope.github.jobs_of_runs(scope.owner, scope.repo, runs, all_attempts=True):
+        in_a_row = in_a_row + 1 if answer.error else 0
+        if in_a_row >= GIVE_UP:
+            raise OutsideError(f"the jobs of {in_a_row} runs in a row could not be had; the last time: {answer.error}")
         if answer.error:
             scope.warn(f"run {answer.run.id}: its jobs are not known: {answer.error}")
-        elif all(job.status == "completed" for job in answer.jobs):
+        elif all(job.status == "completed" for job in answer.jobs) or _settled(answer.run, scope.now):
             whole.append(answer.run)
         jobs += answer.jobs
         if step:
             step(1)
     return jobs, whole
+
+
+def _settled(run: Run, now: datetime) -> bool:
+    """Has a run been over for so long that a job that is not will never be?"""
+    return run.updated_at is not None and run.updated_at < now - SETTLED
 
 
 def _revisit(scope: Scope, met: Iterable[int]) -> RunsSynced:

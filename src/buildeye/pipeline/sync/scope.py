@@ -10,6 +10,7 @@ from buildeye.github.client import GitHub
 from buildeye.logstore import LogStore
 from buildeye.warehouse import SyncCursor, Warehouse
 
+GIVE_UP = 20  # things in a row that GitHub does not give: then it gives none
 CLOCKS = timedelta(days=1)  # GitHub's clock may be so far ahead of ours: what is newest is never left out
 
 

@@ -1,5 +1,5 @@
--- Asked by sync: which runs of a time window failed, or were stopped after a job had failed, newest first?
--- Parameters: repository (owner/name), since and until (created between, both included, UTC).
+-- Asked by sync: which runs failed in a time window, or were stopped after a job had failed, newest first?
+-- Parameters: repository (owner/name), since and until (last changed between, both included, UTC).
 -- id, run_attempt, run_number, workflow_id  GitHub's numbers
 -- repository_full_name         owner/name
 -- name, path                   of the workflow and its file
@@ -20,7 +20,7 @@ LEFT JOIN
     WHERE repository_full_name = {repository:String}
 ) AS synced ON synced.run_id = run.id
 WHERE repository_full_name = {repository:String}
-    AND created_at BETWEEN {since:DateTime64(6, 'UTC')} AND {until:DateTime64(6, 'UTC')}
+    AND updated_at BETWEEN {since:DateTime64(6, 'UTC')} AND {until:DateTime64(6, 'UTC')}
     AND (conclusion IN ('failure', 'timed_out', 'startup_failure')
         OR (conclusion = 'cancelled' AND (id, run_attempt) IN
         (
