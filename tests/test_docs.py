@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import typer
-import yaml
 
 from buildeye.cli.app import app
 from buildeye.config.loading import PLAIN_VARIABLES, TOKENS, setting_keys
@@ -27,7 +26,6 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4,}(build-eye .+|make .+)$", re.MULTILINE)
 QUOTED_FILE = re.compile(r"`((?:src|tests|docs|config|benchmarks)/[^`\s]*|[\w.-]+\.toml|Makefile|LICENSE)`")
 MADE_BY_THE_PROGRAM = ("data/", "reports/", "my-rules/")
-WORKFLOW = DOCS / "examples" / "monitor.yml"
 
 
 def commands(command: Any = None, name: str = "build-eye") -> Iterator[tuple[str, Any]]:
@@ -186,17 +184,3 @@ def test_the_picture_is_plain_svg_that_runs_and_loads_nothing() -> None:
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "desc", "g", "rect", "circle", "text", "tspan"}
     assert not [a for e in root.iter() for a in e.attrib if a.startswith("on") or a.endswith("href")]
-
-
-def test_the_example_workflow_offers_the_three_inputs_and_uses_options_that_exist() -> None:
-    workflow = yaml.safe_load(WORKFLOW.read_text())
-    triggers = workflow[True]  # YAML reads the key `on` as true
-    assert set(triggers["workflow_dispatch"]["inputs"]) == {"lookback_hours", "dry_run", "target_repo"}
-    assert triggers["schedule"] == [{"cron": "17 */6 * * *"}]
-    script = next(s["run"] for s in workflow["jobs"]["monitor"]["steps"] if "build-eye monitor" in s.get("run", ""))
-    assert set(re.findall(r"--[a-z-]+", script)) <= options(COMMANDS["build-eye monitor"])
-
-
-def test_the_example_workflow_puts_no_input_into_a_script() -> None:
-    workflow = yaml.safe_load(WORKFLOW.read_text())
-    assert [s["run"] for s in workflow["jobs"]["monitor"]["steps"] if "${{" in s.get("run", "")] == []

@@ -6,7 +6,7 @@ Whoever comes first makes them, under a lock; the others read what was left.
 import fcntl
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -62,11 +62,19 @@ def past(shared: Path) -> Past:
 @pytest.fixture(scope="session")
 def hours(past: Past) -> int:
     """About a day, chosen so that no run begins near the edge while tests go on."""
+    return _quiet(past, range(24, 29))
+
+
+@pytest.fixture(scope="session")
+def half_day(past: Past) -> int:
+    """Hours of about half a day, chosen alike."""
+    return _quiet(past, range(12, 18))
+
+
+def _quiet(past: Past, among: Sequence[int]) -> int:
     begins = [past.now - run.created_at for run in past.attempts if run.created_at]
     quiet = timedelta(minutes=10)
-    return next(
-        h for h in (24, 25, 26, 27, 28) if not any(timedelta() <= timedelta(hours=h) - b < quiet for b in begins)
-    )
+    return next(h for h in among if not any(timedelta() <= timedelta(hours=h) - b < quiet for b in begins))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
 from buildeye.simulator import Past
+from buildeye.simulator.artifacts import artifacts_of
 
 WHERE = "urn:github"
 
@@ -37,6 +38,7 @@ def _urls(past: Past) -> list[tuple[str, str]]:
     waiting = next(run for run in past.attempts if run.status == "queued")
     merged, fresh = past.pulls[0], past.pulls[-1]
     tip = next(commit for commit in reversed(past.commits) if commit.branch == "main")
+    artifact = next(iter(artifacts_of(past).values()))
     runs, attempts = "/actions/runs/{run_id}", "/actions/runs/{run_id}/attempts/{attempt_number}"
     return [
         ("", ""),
@@ -48,6 +50,9 @@ def _urls(past: Past) -> list[tuple[str, str]]:
         (attempts, f"/actions/runs/{rerun.id}/attempts/1"),
         (attempts + "/jobs", f"/actions/runs/{rerun.id}/attempts/1/jobs"),
         *(("/actions/jobs/{job_id}", f"/actions/jobs/{job.id}") for job in (failed, gone)),
+        ("/actions/artifacts", "/actions/artifacts?per_page=100"),
+        ("/actions/artifacts/{artifact_id}", f"/actions/artifacts/{artifact.id}"),
+        (runs + "/artifacts", f"/actions/runs/{artifact.job.run_id}/artifacts"),
         ("/check-runs/{check_run_id}/annotations", f"/check-runs/{gone.id}/annotations"),
         ("/pulls", "/pulls?state=all&per_page=100"),
         *(("/pulls/{pull_number}", f"/pulls/{pull.number}") for pull in (merged, fresh)),

@@ -8,7 +8,7 @@ from unittest.mock import ANY
 import pytest
 
 from buildeye.model import UsageError
-from buildeye.warehouse import Baseline, KeptLog, Result, SyncCursor, SyncedRun, Warehouse
+from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
 from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
@@ -110,6 +110,14 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             }
         ],
     ),
+    "jobs_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 999]},
+        [{"run_id": 100, "job_id": 1000, "run_attempt": 1}, {"run_id": 999, "job_id": 1003, "name": "build"}],
+    ),
+    "test_artifacts_read": (
+        {"repository": REPOSITORY, "artifacts": [7, 8]},
+        [{"artifact_id": 7, "cases": 9, "troubles": []}],
+    ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
         [
@@ -146,6 +154,7 @@ def seed(warehouse: Warehouse) -> None:
     warehouse.write_diagnoses([a_diagnosis(1000), a_diagnosis(1001), a_diagnosis(999, signature="other")])
     warehouse.write_verdicts([a_verdict(1000), a_verdict(1000, minutes=39, rule_set="rules-0")], REPOSITORY)
     warehouse.write_verdicts([a_verdict(2000, run=200)], elsewhere)
+    warehouse.write_read_artifact(ReadArtifact(REPOSITORY, 100, 7, "junit", at(40), 1, 9))
     warehouse.write_pull_requests([a_pull(files=("a.py",))])
     warehouse.write_logs(
         [

@@ -12,6 +12,7 @@ from pathlib import Path
 def main() -> None:
     """Run `build-eye`; every error becomes one sentence and a documented exit code."""
     from buildeye.cli.app import app
+    from buildeye.cli.voice import sentence
     from buildeye.model.errors import EXIT_OUTSIDE, BuildEyeError
 
     debug = bool(os.environ.get("BUILD_EYE_DEBUG"))
@@ -26,7 +27,7 @@ def main() -> None:
     try:
         app(prog_name="build-eye")
     except BuildEyeError as e:
-        _say(str(e))
+        _say(sentence(e))
         sys.exit(e.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -37,12 +38,12 @@ def main() -> None:
     except OSError as e:
         if debug:
             raise
-        _say(f"{e.filename or 'standard output'}: {e.strerror or e}; check its rights and free space")
+        _say(sentence(e))
         sys.exit(EXIT_OUTSIDE)
     except Exception as e:  # the last door: a traceback must not reach a user
         if debug:
             raise
-        _say(f"a bug in build-eye: {type(e).__name__}; run it again with BUILD_EYE_DEBUG=1 and report what it prints")
+        _say(sentence(e))
         sys.exit(EXIT_OUTSIDE)
 
 

@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import demo, explain, monitor, rules, stages, sync
+from buildeye.cli import demo, explain, ingest, monitor, rules, stages, sync
 
 app = typer.Typer(
     name="build-eye",
@@ -42,4 +42,5 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("demo")(demo.demo)
+app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")

@@ -1,5 +1,10 @@
 """`build-eye monitor`: one pass over all stages."""
 
+import os
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +16,16 @@ from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
+    from buildeye.pipeline.artifacts import Fetched
     from buildeye.pipeline.monitor import Pass
+    from buildeye.pipeline.sync.scope import Progress
 
 
 def monitor(
     target_repo: str | None = TARGET,
     lookback_hours: int | None = HOURS,
     dry_run: bool = typer.Option(False, "--dry-run", help="Judge and report, but archive nothing."),
+    watch: bool = typer.Option(False, "--watch", help="Stay, with a pass each monitoring.polling_interval_hours."),
     output: Path | None = typer.Option(None, "--output", help="The folder of reports; default report.output_dir."),
     config: Path | None = CONFIG,
 ) -> None:
@@ -27,10 +35,38 @@ def monitor(
     Examples:
       build-eye monitor
       build-eye monitor --target-repo vllm-project/vllm-ascend --lookback-hours 24 --dry-run
+      build-eye monitor --watch
     """
+    from buildeye.cli import actions
+    from buildeye.cli.watch import watch_passes
+
     overrides = {"monitoring.lookback_hours": lookback_hours, "report.output_dir": output}
-    settings = settings_for(config, target_overrides(target_repo) | overrides)
-    typer.echo(run_pass(settings, dry_run=dry_run))
+    with actions.failures_told(os.environ):
+        settings = settings_for(config, target_overrides(target_repo) | overrides)
+        if watch:
+            watch_passes(settings, dry_run=dry_run)
+            return
+        told = do_pass(settings, dry_run=dry_run)
+        typer.echo(told.text)
+        actions.report(os.environ, settings, told.done, told.opening, told.closing)
+        if told.done.archive_error:
+            raise told.done.archive_error
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A pass and what there is to say at its end: how many runs, what failed, what was done."""
+
+    done: "Pass"
+    opening: str
+    table: str
+    closing: str
+
+    @property
+    def text(self) -> str:
+        """All of it, for a terminal."""
+        table = [self.table, ""] if self.table else []
+        return "\n".join([self.opening, "", *table, self.closing])
 
 
 def run_pass(settings: "Settings", *, dry_run: bool) -> str:
@@ -38,31 +74,39 @@ def run_pass(settings: "Settings", *, dry_run: bool) -> str:
 
     When only the archive failed, that is said first and the failure raised after it.
     """
+    told = do_pass(settings, dry_run=dry_run)
+    if told.done.archive_error:
+        typer.echo(told.text)
+        raise told.done.archive_error
+    return told.text
+
+
+def do_pass(
+    settings: "Settings",
+    *,
+    dry_run: bool,
+    bars: "Progress | None" = None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Told:
+    """Do one pass. `bars` is how far it is told with, `sleep` how it waits for GitHub."""
     from buildeye.github.client import GitHub
     from buildeye.pipeline.monitor import monitor as run
     from buildeye.warehouse import open_warehouse
 
     store = settings.storage
     with (
-        GitHub.of(settings) as github,
+        GitHub.of(settings, sleep=sleep) as github,
         open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
-        progress() as bars,
+        nullcontext(bars) if bars else progress() as shown,
     ):
-        done = run(github, warehouse, settings, now(), dry_run=dry_run, progress=bars, warn=warn)
+        done = run(github, warehouse, settings, now(), dry_run=dry_run, progress=shown, warn=warn)
         stats = github.stats
     left = f" ({stats.remaining:,} left)" if stats.remaining is not None else ""
-    said = show_pass(settings, done, f"{stats.requests} API requests{left}", dry_run=dry_run)
-    if done.archive_error:
-        typer.echo(said)
-        raise done.archive_error
-    return said
+    closing = " · ".join([*_did(settings, done, dry_run=dry_run), f"{stats.requests} API requests{left}"])
+    return Told(done, _opening(settings, done), _table(done), closing)
 
 
-def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: bool) -> str:
-    """The end of a pass: how many runs, the table of what failed, and where it is told."""
-    from buildeye.cli.tables import table
-    from buildeye.reports import summary_table
-
+def _opening(settings: "Settings", done: "Pass") -> str:
     ended = [r.conclusion for r in done.runs]
     said = [f"{ended.count('success')} passed", f"{ended.count('skipped')} skipped"]
     said += [f"{n} {word}" for n, word in ((done.superseded, "superseded"), (done.stopped, "cancelled")) if n]
@@ -71,15 +115,31 @@ def show_pass(settings: "Settings", done: "Pass", requests: str, *, dry_run: boo
     if unfinished:
         said.append(f"{unfinished} not finished")
     hours = settings.monitoring.lookback_hours
-    out = [f"{settings.target_repository.full_name} · last {hours} h · {len(done.runs)} runs: {', '.join(said)}", ""]
-    rows = summary_table(done.findings)
-    if rows:
-        out += [table(("cause", "runs", "what", "who"), [(r.cause, str(r.runs), r.what, r.who) for r in rows]), ""]
+    return f"{settings.target_repository.full_name} · last {hours} h · {len(done.runs)} runs: {', '.join(said)}"
+
+
+def _table(done: "Pass") -> str:
+    from buildeye.cli.tables import table
+    from buildeye.reports import summary_table
+
+    rows = [(row.cause, str(row.runs), row.what, row.who) for row in summary_table(done.findings)]
+    return table(("cause", "runs", "what", "who"), rows) if rows else ""
+
+
+def _did(settings: "Settings", done: "Pass", *, dry_run: bool) -> list[str]:
     reports = done.reports
     told = f"{settings.report.output_dir}/ {len(reports.written)} written, {len(reports.updated)} updated"
     told += f", {len(reports.unchanged)} unchanged" if reports.unchanged else ""
-    out.append(" · ".join([told, _archived(done, dry_run=dry_run), requests]))
-    return "\n".join(out)
+    tests = [show_tests(done.tests)] if done.tests else []
+    return [told, _archived(done, dry_run=dry_run), *tests]
+
+
+def show_tests(fetched: "Fetched") -> str:
+    """What the artifacts of a pass held."""
+    tally = fetched.tally
+    known = f" ({fetched.known} known before)" if fetched.known else ""
+    said = f"{fetched.read} artifacts read{known}: {tally.reports} test reports, {tally.cases:,} cases"
+    return said + (f", {tally.failed:,} failed" if tally.failed else "")
 
 
 def _archived(done: "Pass", *, dry_run: bool) -> str:

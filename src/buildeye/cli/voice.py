@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,8 +28,18 @@ class _Json(logging.Formatter):
         return json.dumps({"time": record.created, "level": record.levelname.lower(), "message": record.getMessage()})
 
 
-def listen(settings: "Settings | None" = None) -> None:
-    """Send what is said to where `logging` says: standard error, or its file; raises UsageError when that cannot be."""
+class _Timed(_Plain):
+    """The same with the time before, for a process that lives long."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return f"{datetime.fromtimestamp(record.created, UTC):%Y-%m-%dT%H:%M:%SZ} {super().format(record)}"
+
+
+def listen(settings: "Settings | None" = None, *, times: bool = False) -> None:
+    """Send what is said to where `logging` says: standard error, or its file; raises UsageError when that cannot be.
+
+    With `times` each plain line begins with the time, in UTC.
+    """
     from buildeye.model import UsageError
 
     handler: logging.Handler = logging.StreamHandler(sys.stderr)
@@ -39,7 +50,8 @@ def listen(settings: "Settings | None" = None) -> None:
             handler = logging.FileHandler(wanted.file, encoding="utf-8")
         except OSError as e:
             raise UsageError(f"logging.file {wanted.file} cannot be written ({e.strerror}); give another file") from e
-    handler.setFormatter(_Json() if wanted and wanted.format == "json" else _Plain())
+    plain = _Timed() if times else _Plain()
+    handler.setFormatter(_Json() if wanted and wanted.format == "json" else plain)
     for old in _LOGGER.handlers[:]:
         _LOGGER.removeHandler(old)
         old.close()
@@ -51,6 +63,22 @@ def listen(settings: "Settings | None" = None) -> None:
 def warn(message: str) -> None:
     """Tell the user what is not as it should be, and go on."""
     _LOGGER.warning(message)
+
+
+def complain(message: str) -> None:
+    """Tell the user what failed, and go on."""
+    _LOGGER.error(message)
+
+
+def sentence(error: Exception) -> str:
+    """An error as one sentence for people; a traceback is none."""
+    from buildeye.model import BuildEyeError
+
+    if isinstance(error, BuildEyeError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{error.filename or 'standard output'}: {error.strerror or error}; check its rights and free space"
+    return f"a bug in build-eye: {type(error).__name__}; run it again with BUILD_EYE_DEBUG=1 and report what it prints"
 
 
 def tell(message: str) -> None:

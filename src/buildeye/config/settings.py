@@ -151,7 +151,7 @@ class ArchiveRepository(Repository):
 class Monitoring(Section):
     """How often and how far back a pass looks."""
 
-    polling_interval_hours: Count = counted(6, "hours", 1, 168, "hours between two passes")
+    polling_interval_hours: Count = counted(6, "hours", 1, 168, "hours between two passes of monitor --watch")
     lookback_hours: Count = counted(24, "hours", 1, 2160, "hours a pass looks back")
     max_runs: Count = counted(2000, "runs", 1, 100000, "runs one pass reads at most")
 
@@ -227,6 +227,29 @@ class Classification(Section):
         12, "hours", 0, 168, "hours before a failure in which others count as related"
     )
     related_hours_after: Count = counted(3, "hours", 0, 168, "hours after a failure in which others count as related")
+
+
+class TestsOf(StrEnum):
+    """Of which runs a pass reads the test reports."""
+
+    NONE = "none"
+    FAILED = "failed"
+    ALL = "all"
+
+
+class Tests(Section):
+    """Test reports (JUnit XML) that runs leave as artifacts."""
+
+    of_runs: Annotated[TestsOf, BeforeValidator(_lower)] = setting(
+        TestsOf.NONE, "none, failed or all", "of which runs a pass reads test reports; each artifact costs a request"
+    )
+    artifact_patterns: Names = setting(
+        ("*junit*", "*test-result*", "*test_result*", "*test-report*", "*test_report*", "*surefire*"),
+        "a list of patterns such as junit-*",
+        "names of artifacts that hold test reports, * and ? as in a shell, capitals alike",
+    )
+    max_artifacts: Count = counted(500, "artifacts", 1, 10000, "artifacts one pass reads at most, newest first")
+    max_artifact_mib: Count = counted(256, "MiB", 1, 4096, "size of an artifact up to which it is fetched")
 
 
 class Language(StrEnum):
@@ -345,6 +368,7 @@ class Settings(Section):
         "app_id, installation_id and key_file, all three or none; see docs/token-setup.md",
     )
     classification: Classification = section(Classification, "how failures are judged")
+    tests: Tests = section(Tests, "test reports that runs leave as artifacts")
     report: Report = section(Report, "what reports look like and where they go")
     pipeline_types: PipelineTypes = section(PipelineTypes, "which runs are nightly, weekly or of a pull request")
     logging: Logging = section(Logging, "the program's own log")

@@ -17,6 +17,7 @@ from buildeye import __version__
 from buildeye.config import Settings
 from buildeye.github import convert
 from buildeye.github.answers import Answers
+from buildeye.github.artifacts import Artifact, artifact_from, save
 from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
 from buildeye.github.logfile import log_path, write_compressed
 from buildeye.github.parallel import in_parallel
@@ -82,8 +83,8 @@ class GitHub:
         self._clock = clock
 
     @classmethod
-    def of(cls, settings: Settings) -> Self:
-        """The client that the settings describe; answers are kept below `storage.data_dir`."""
+    def of(cls, settings: Settings, *, sleep: Callable[[float], None] = time.sleep) -> Self:
+        """The client that the settings describe; answers are kept below `storage.data_dir`. `sleep` is how it waits."""
         network = environment_transport()
         return cls(
             settings.api.base_url,
@@ -94,6 +95,7 @@ class GitHub:
             per_page=settings.api.per_page,
             concurrency=settings.api.concurrency,
             rate_limit_wait=settings.api.rate_limit_wait_seconds,
+            sleep=sleep,
             threshold_percent=settings.api.rate_limit_threshold_percent,
             transport=network,
         )
@@ -311,6 +313,22 @@ class GitHub:
                 return LogDownload(job_id, LogState.FAILED, error=str(error))
 
         return in_parallel(download, job_ids, self._concurrency)
+
+    def artifacts(self, owner: str, repo: str, run_id: int | None = None) -> Iterator[Artifact]:
+        """Artifacts of one run, or of all in GitHub's order (newest first, a page asked for when it is reached)."""
+        asked = Asked(f"{owner}/{repo}", f"artifacts of run {run_id}" if run_id else "artifacts", "actions: read")
+        place = f"/actions/runs/{run_id}/artifacts" if run_id else "/actions/artifacts"
+        for page in self._answers.pages(f"{_repo(owner, repo)}{place}", {}, asked, "artifacts"):
+            yield from map(artifact_from, page)
+
+    def download_artifact(self, owner: str, repo: str, artifact: Artifact, into: Path) -> Path | None:
+        """Save the zip of an artifact as `into/ID.zip`, checked by its digest; None when GitHub no longer has it."""
+        asked = Asked(f"{owner}/{repo}", f"artifact {artifact.name}", "actions: read")
+        path = f"{_repo(owner, repo)}/actions/artifacts/{artifact.id}/zip"
+        try:
+            return self._wire.get(self._logs, path, {}, asked, lambda answer: save(answer.iter_bytes(), artifact, into))
+        except NotFoundError:
+            return None
 
 
 def _tokens(settings: Settings, network: httpx2.BaseTransport) -> Tokens | None:

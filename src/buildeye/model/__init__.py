@@ -3,6 +3,7 @@
 Everything above this floor speaks in these types; nothing here imports anything of the package.
 """
 
+from buildeye.model.cases import Case, CaseResult, CaseRun, Origin, Outcome
 from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
 from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
@@ -12,6 +13,9 @@ from buildeye.model.verdict import Finding, JobFinding, Level, LogLine, Verdict
 __all__ = [
     "CATEGORIES",
     "BuildEyeError",
+    "Case",
+    "CaseResult",
+    "CaseRun",
     "Cause",
     "Cost",
     "Determinism",
@@ -24,6 +28,8 @@ __all__ = [
     "KeyLine",
     "Level",
     "LogLine",
+    "Origin",
+    "Outcome",
     "OutsideError",
     "PullRequest",
     "Run",

@@ -15,6 +15,7 @@ from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
 from buildeye.logstore import open_log_store
 from buildeye.model import BuildEyeError, Finding, Run
+from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import Baselines, History, cancelled, classify
 from buildeye.pipeline.metadata import Build
@@ -33,7 +34,8 @@ AUTHOR = ("Build-Eye", "build-eye@localhost")
 class Pass:
     """What one pass found and did.
 
-    `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why.
+    `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why. `tests` is
+    None when no test reports were asked for.
     """
 
     runs: Sequence[Run]
@@ -43,6 +45,7 @@ class Pass:
     reports: WriteResult
     archive: ArchiveResult | None = None
     archive_error: BuildEyeError | None = None
+    tests: Fetched | None = None
 
 
 def monitor(
@@ -72,9 +75,9 @@ def monitor(
         max_log_lines=settings.report.max_log_lines,
     )
     done, error = (None, None) if dry_run or not archive_address(settings) else _archive(settings)
-    return Pass(
-        [b.run for b in builds], findings, stops.count("superseded"), stops.count("by-user"), reports, done, error
-    )
+    runs = [b.run for b in builds]
+    tests = read_of_pass(github, warehouse, settings, runs, now, warn=warn, start=progress.start)
+    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error, tests)
 
 
 def judged(

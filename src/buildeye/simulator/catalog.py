@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from buildeye.model import Job, PullRequest, Run
+from buildeye.simulator.artifacts import Artifact, artifacts_of
 from buildeye.simulator.facts import Commit, Past, Workflow
 from buildeye.simulator.faults import Faults
 
@@ -42,6 +43,11 @@ class Catalog:
     def jobs_of(self, run: Run) -> tuple[Job, ...]:
         """The jobs of one attempt."""
         return tuple(self._jobs_of.get((run.id, run.run_attempt), ()))
+
+    @cached_property
+    def artifacts(self) -> dict[int, Artifact]:
+        """Artifacts by id, newest first."""
+        return artifacts_of(self.past)
 
     @cached_property
     def commits(self) -> dict[str, Commit]:

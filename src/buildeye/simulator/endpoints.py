@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from buildeye.model import Job, PullRequest, Run
 from buildeye.simulator.answers import error_answer, gone, json_answer, not_found, redirect, signature
+from buildeye.simulator.artifacts import Artifact, artifact_json, artifact_zip
 from buildeye.simulator.catalog import Catalog
 from buildeye.simulator.logs import has_log, render_log, zip_logs
 from buildeye.simulator.queries import SEARCH_LIMIT, InvalidQuery, Page, filtered, select_runs
@@ -170,6 +171,49 @@ def stored_zip(catalog: Catalog, request: Request) -> Response:
     return Response(zip_logs(catalog.past, catalog.jobs_of(found)), media_type="application/zip")
 
 
+def _artifacts(catalog: Catalog, request: Request, among: Iterable[Artifact]) -> Response:
+    name = request.query_params.get("name")
+    found = [artifact for artifact in among if name in (None, artifact.name)]
+    return _page(request, found, lambda one: artifact_json(api_of(request), catalog.past, one), "artifacts")
+
+
+def artifacts(catalog: Catalog, request: Request) -> Response:
+    """`GET .../actions/artifacts`, newest first; reads `name`."""
+    return _artifacts(catalog, request, catalog.artifacts.values())
+
+
+def run_artifacts(catalog: Catalog, request: Request) -> Response:
+    """`GET .../actions/runs/{id}/artifacts`: of all attempts."""
+    found = catalog.runs.get(_number(request, "run"))
+    if found is None:
+        return not_found()
+    return _artifacts(catalog, request, [one for one in catalog.artifacts.values() if one.job.run_id == found.id])
+
+
+def artifact(catalog: Catalog, request: Request) -> Response:
+    """`GET .../actions/artifacts/{id}`."""
+    found = catalog.artifacts.get(_number(request, "artifact"))
+    return json_answer(artifact_json(api_of(request), catalog.past, found)) if found else not_found()
+
+
+def artifact_archive(catalog: Catalog, request: Request) -> Response:
+    """`GET .../actions/artifacts/{id}/zip`: 302 to the zip; 410 when it has expired."""
+    found = catalog.artifacts.get(_number(request, "artifact"))
+    if found is None:
+        return not_found()
+    if catalog.past.log_expired(found.job):
+        return error_answer(410, "Artifact has expired")
+    return redirect(api_of(request), catalog.past.seed, f"{STORE}/artifacts/{found.id}.zip")
+
+
+def stored_artifact(catalog: Catalog, request: Request) -> Response:
+    """The zip of one artifact, for whoever has the signed address."""
+    found = catalog.artifacts.get(_number(request, "artifact"))
+    if not _signed(catalog, request) or found is None:
+        return PlainTextResponse("AuthenticationFailed", 403)
+    return Response(artifact_zip(catalog.past, found), media_type="application/zip")
+
+
 def _signed(catalog: Catalog, request: Request) -> bool:
     return request.query_params.get("sig") == signature(catalog.past.seed, request.url.path)
 
@@ -253,6 +297,10 @@ ENDPOINTS: tuple[tuple[str, Handler], ...] = (
     ("/actions/runs/{run:int}", run),
     ("/actions/runs/{run:int}/jobs", run_jobs),
     ("/actions/runs/{run:int}/logs", run_logs),
+    ("/actions/runs/{run:int}/artifacts", run_artifacts),
+    ("/actions/artifacts", artifacts),
+    ("/actions/artifacts/{artifact:int}", artifact),
+    ("/actions/artifacts/{artifact:int}/zip", artifact_archive),
     ("/actions/runs/{run:int}/attempts/{attempt:int}", attempt),
     ("/actions/runs/{run:int}/attempts/{attempt:int}/jobs", attempt_jobs),
     ("/actions/runs/{run:int}/attempts/{attempt:int}/logs", attempt_logs),
@@ -282,7 +330,11 @@ def routes(catalog: Catalog) -> list[Route]:
         return endpoint
 
     served = [Route(f"/repos/{{owner}}/{{repo}}{path}", serve(handler)) for path, handler in ENDPOINTS]
-    store = (("/jobs/{job:int}.txt", stored_log), ("/runs/{run:int}-{attempt:int}.zip", stored_zip))
+    store = (
+        ("/jobs/{job:int}.txt", stored_log),
+        ("/runs/{run:int}-{attempt:int}.zip", stored_zip),
+        ("/artifacts/{artifact:int}.zip", stored_artifact),
+    )
     return served + [Route(STORE + path, serve(handler, bound=False)) for path, handler in store]
 
 

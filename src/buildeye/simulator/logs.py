@@ -52,6 +52,11 @@ def zip_logs(past: Past, jobs: tuple[Job, ...]) -> bytes:
     return buffer.getvalue()
 
 
+def shape_of(job: Job) -> JobShape:
+    """The shape of a job's pipeline, with its steps in order."""
+    return _SHAPES[job.workflow_name, job.name]
+
+
 def minutes_of(job: Job) -> int:
     """Whole minutes that a job took; 0 while it has not ended."""
     if job.started_at is None or job.completed_at is None:
@@ -69,7 +74,7 @@ def _entry(name: str, job: Job) -> zipfile.ZipInfo:
 
 def _sections(past: Past, job: Job) -> Iterator[tuple[Step, bytes]]:
     """The log cut at its steps."""
-    shape = _SHAPES[job.workflow_name, job.name]
+    shape = shape_of(job)
     failure_key = past.plots[job.id].failure
     words = _words(past, job)
     for index, step in enumerate(job.steps):
@@ -91,7 +96,7 @@ def _words(past: Past, job: Job) -> dict[str, str]:
     repository = past.full_name
     rng = chance(past.seed, job.id, "words")
     started = job.started_at or past.now
-    shape = _SHAPES[job.workflow_name, job.name]
+    shape = shape_of(job)
     return {
         "repo": repository,
         "ws": f"/__w/{past.name}/{past.name}",

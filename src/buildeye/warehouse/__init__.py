@@ -3,6 +3,7 @@
 Every stage reads rows here and writes rows here, so each can run alone, again, or on another machine.
 """
 
+from buildeye.warehouse.caserows import ReadArtifact
 from buildeye.warehouse.connection import open_warehouse
 from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
 from buildeye.warehouse.store import Result, Warehouse
@@ -12,6 +13,7 @@ __all__ = [
     "JobDiagnosis",
     "KeptLog",
     "Push",
+    "ReadArtifact",
     "Result",
     "SyncCursor",
     "SyncedRun",

@@ -5,7 +5,7 @@ all leave the same rows in the `_latest` views.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
@@ -13,8 +13,8 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from buildeye.model import Job, PullRequest, Run, UsageError, Verdict
-from buildeye.warehouse import rows, statements
+from buildeye.model import CaseRun, Job, PullRequest, Run, UsageError, Verdict
+from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
 from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
 
@@ -91,6 +91,17 @@ class Warehouse:
         """Keep the line sets of green jobs; of two for one job name and branch the one completed later counts."""
         self._write(rows.BASELINES, baselines)
 
+    def write_test_runs(self, cases: Iterable[CaseRun]) -> int:
+        """Keep test cases while they come, a batch at a time, and give their number; the same report again adds none.
+
+        What `cases` raises is raised when the batches before are kept.
+        """
+        return sum(self._write(caserows.CASE_RUNS, batch) for batch in caserows.batches(cases, BATCH_ROWS))
+
+    def write_read_artifact(self, artifact: caserows.ReadArtifact) -> None:
+        """Keep that an artifact was read; the later `read_at` wins."""
+        self._write(caserows.ARTIFACTS, [artifact])
+
     def write_synced_runs(self, runs: Sequence[SyncedRun]) -> None:
         """Record that the jobs of these runs are here; write the jobs before."""
         self._write(rows.SYNCED_RUNS, runs)
@@ -135,11 +146,12 @@ class Warehouse:
         named = [(str(row[0]), str(row[1])) for row in described.result_rows]
         return tuple(name for name, _ in named), tuple(kind for _, kind in named)
 
-    def _write(self, table: rows.Table[rows.Fact], facts: Sequence[rows.Fact]) -> None:
+    def _write(self, table: rows.Table[rows.Fact], facts: Sequence[rows.Fact]) -> int:
         for batch in _batches(facts):
             values = [table.row(fact) for fact in batch]
             with outside_failures(self.place):
                 self._client.insert(table.name, values, column_names=list(table.columns))
+        return len(facts)
 
     def _carry_diagnoses(self, jobs: set[tuple[str, int]]) -> None:
         """Copy the newest diagnosis of each job into the job's own row, where PyTorch's queries look for it."""
