@@ -30,7 +30,8 @@ _PREFIX = re.compile(
     r"|@[\w.-]{1,60}/[\w.-]{1,60}(?::[\w:-]{1,40})?: "
     r"|[a-z][\w-]{0,40}-\d+ {1,12}\| "
     r"|section_(?:start|end):\d+:[\w-]+"
-    r"|(?:ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? \[[\w./-]{1,80}:\d+\] ?"
+    r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d "
+    r"|\d{1,4}\.\d{3} (?=\S)"
     r")"
 )
 _GH_COLUMNS = re.compile(rf"[^\t]{{1,300}}\t[^\t]{{1,300}}\t(?=\ufeff?{_STAMP})")
@@ -65,11 +66,16 @@ def clean(raw: bytes) -> str:
 _COMMAND = re.compile(
     r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|::(?:error|warning|notice)(?: [^:]{0,300})?::)"
 )
+_LOGGED = re.compile(
+    r"^(?:\[[\w-]{1,20}\] )?(?:ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? \[?[\w./-]{1,80}:\d+\] ?"
+    r"|^\[?[EF]\d{3,8} \d\d:\d\d:\d\d\.\d+ +(?:\d+ )?[\w./-]{1,80}:\d+\] ?"
+)
+"""What the loggers of vLLM and of Google's glog (PyTorch, Mooncake) put before an error."""
 
 
 def bare(line: str) -> str:
-    """A cleaned line without the runner's annotation mark."""
-    return _COMMAND.sub("", line)
+    """A cleaned line without the runner's annotation mark, and without what a logger puts before an error."""
+    return _LOGGED.sub("", _COMMAND.sub("", line))
 
 
 def looks_binary(sample: bytes) -> bool:
