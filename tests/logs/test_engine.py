@@ -164,3 +164,9 @@ def test_every_pattern_finds_its_examples_in_raw_lines_as_re_does_in_cleaned_one
         search = re.compile(pattern).search
         wanted = [n for n, texts in enumerate(cleaned, 1) if any(map(search, texts))]
         assert hits.get(i, [])[:FIRST_HITS] == wanted[:FIRST_HITS], pattern
+
+
+def test_a_class_of_characters_beyond_ascii_matches_each_of_them() -> None:
+    matcher = Matcher.compile([r"no package called [‘’'\"](\w+)", r"^[^“]+ gave up on it$"])
+    log = "there is no package called ‘shiny’\n… at last gave up on it\n".encode()
+    assert scan_short(LogFile.of("x", log), matcher).hits == {0: [1], 1: [2]}

@@ -40,7 +40,7 @@ RETRY_REACH = 8
 NOISE_REACH = 12
 """Lines of a traceback behind `Exception ignored in`."""
 
-_WARNING = re.compile(r"^(?:\W*(?:warning|warn|W)\b\W|.{0,60}\bWARN(?:ING)?\b[: \]])|^npm warn\b", re.IGNORECASE)
+_WARNING = re.compile(r"^(?:\W*(?i:warning|warn|w)\b\W|.{0,60}\b(?:WARN(?:ING)?\b[: \]]|[Ww]arning: )|(?i:npm warn)\b)")
 _GROUP = r"##\[group\]"
 _NOT_TEXT = re.compile(r"\(\?P<\w+>|\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[i:]|[^A-Za-z0-9 ]")
 _PASSED = re.compile(r"(?:^|\s)(?:PASSED|ok|XFAIL|xfailed)\s*$")

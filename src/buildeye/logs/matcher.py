@@ -24,7 +24,7 @@ import hyperscan
 from buildeye.logs.literals import Required, required
 from buildeye.model import UsageError
 
-_FORM = 23
+_FORM = 24
 """Raised when the cached form changes."""
 GROUP = 256
 """Patterns that are compiled together: fewer are dearer to compile, more are dearer to ask a line for."""
@@ -34,6 +34,8 @@ LOOSE = 8
 """A part that may be repeated up to so often or more is compiled as if it had no limit, which is far cheaper."""
 _ANCHOR = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[$^]", re.DOTALL)
 """An anchor, or what may hold its sign and is none: an escaped sign, a class of characters."""
+_ANY_CHARACTER = r"(?:[^\n]{1,4})"
+"""Instead of a class that holds characters beyond ASCII: bytes are matched, and such a character is several."""
 _LIMIT = re.compile(r"(?<=[\]).wWsSdD])\{(?P<least>\d+),(?P<most>\d+)\}")
 _LEAST = {"0": "*", "1": "+"}
 
@@ -48,7 +50,10 @@ def hyperscan_pattern(pattern: str) -> bytes:
 
 
 def _without_anchor(found: re.Match[str]) -> str:
-    return {"^": r"\W", "$": r"\s"}.get(found[0], found[0])
+    part = found[0]
+    if part.startswith("[") and not part.isascii():
+        return _ANY_CHARACTER
+    return {"^": r"\W", "$": r"\s"}.get(part, part)
 
 
 def _without_limit(found: re.Match[str]) -> str:

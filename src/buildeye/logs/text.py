@@ -31,7 +31,8 @@ _PREFIX = re.compile(
     r"|[a-z][\w-]{0,40}-\d+ {1,12}\| "
     r"|section_(?:start|end):\d+:[\w-]+"
     r"|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d \d\d:\d\d:\d\d "
-    r"|\d{1,4}\.\d{3} (?=\S)"
+    r"|\(\d\d:\d\d:\d\d\) "
+    r"|\d{1,4}\.\d{2,3} (?=\S)"
     r")"
 )
 _GH_COLUMNS = re.compile(rf"[^\t]{{1,300}}\t[^\t]{{1,300}}\t(?=\ufeff?{_STAMP})")
@@ -64,7 +65,8 @@ def clean(raw: bytes) -> str:
 
 
 _COMMAND = re.compile(
-    r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|::(?:error|warning|notice)(?: [^:]{0,300})?::)"
+    r"^(?:##\[(?:error|warning|notice|debug)\](?:Error: )?|\s*Error: (?=[A-Z])"
+    r"|::(?:error|warning|notice)(?: [^:]{0,300})?::)"
 )
 _LOGGED = re.compile(
     r"^(?:\[[\w-]{1,20}\] )?(?:ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? \[?[\w./-]{1,80}:\d+\] ?"
