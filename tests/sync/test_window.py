@@ -5,8 +5,9 @@ from datetime import timedelta
 
 from buildeye.config import Settings
 from buildeye.logstore import open_log_store
+from buildeye.pipeline.collect import GONE
 from buildeye.pipeline.metadata import Build
-from buildeye.pipeline.window import GONE, MISSING, builds_between
+from buildeye.pipeline.window import MISSING, builds_between
 from buildeye.simulator import Past
 
 from .conftest import NOW, SINCE, Day, app_of
