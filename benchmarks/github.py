@@ -59,14 +59,14 @@ def requests() -> dict[str, float]:
             passes = []
             for minutes in (0, 10):
                 with GitHub(address, "token", cache_dir=folder / "cache") as github:
-                    start = time.perf_counter()
+                    start = time.process_time()
                     moment = now + timedelta(minutes=minutes)
                     scope = Scope(
                         github, warehouse, open_log_store("", folder), past.owner, past.name, "main", (), 10**6, 365, 8,
                         moment, Silence(), tell,
                     )  # fmt: skip
                     done = sync(scope, moment - timedelta(hours=24))
-                    passes.append((github.stats, time.perf_counter() - start, done))
+                    passes.append((github.stats, time.process_time() - start, done))
     (first, seconds, done), (second, again, _) = passes
     runs = {run.id: run for run in past.attempts}
     with_jobs = sum(has_jobs(run) for run in runs.values())
@@ -83,8 +83,8 @@ def requests() -> dict[str, float]:
         "requests_second_pass_not_modified": second.not_modified,
         "requests_per_run_original": round(original(past) / len(runs), 3),
         "requests_second_pass_original": original(past),
-        "seconds_first": round(seconds, 1),
-        "seconds_second_pass": round(again, 2),
+        "cpu_seconds_first": round(seconds, 1),
+        "cpu_seconds_second_pass": round(again, 2),
     }
 
 

@@ -8,11 +8,11 @@ from buildeye.github.client import GitHub
 from buildeye.github.facts import LogDownload, LogState
 from buildeye.model import Job, OutsideError, PullRequest, Run
 from buildeye.pipeline.metadata import Build, FailedJob
+from buildeye.pipeline.sync.runs import has_jobs
 from buildeye.triage.facts import can_hold_failures, is_failure
 
 FAILED = ("failure", "timed_out")
-_NO_JOBS = ("skipped", "neutral", "action_required", "stale")
-_GONE = "GitHub no longer has its log"
+GONE = "GitHub no longer has its log"
 
 
 def collect(
@@ -56,7 +56,7 @@ def _jobs(
     warn: Callable[[str], None],
     progress: Callable[[int], None],
 ) -> Iterator[tuple[int, tuple[Job, ...]]]:
-    with_jobs = [r for r in runs if r.status == "completed" and r.conclusion not in _NO_JOBS]
+    with_jobs = [r for r in runs if has_jobs(r)]
     progress(len(runs) - len(with_jobs))
     for answer in github.jobs_of_runs(owner, repo, with_jobs, all_attempts=True):
         if answer.error:
@@ -72,7 +72,7 @@ def _failed(run: Run, jobs: Iterable[Job]) -> list[Job]:
 
 def _with_log(job: Job, download: LogDownload | None) -> FailedJob:
     if download is None or download.state is LogState.EXPIRED:
-        return FailedJob(job, log_state=_GONE)
+        return FailedJob(job, log_state=GONE)
     if download.state is LogState.FAILED:
         return FailedJob(job, log_state=f"its log could not be had: {download.error}")
     return FailedJob(job, log_file=download.path, log_state="kept")

@@ -5,15 +5,15 @@ from datetime import datetime
 from typing import Any
 
 from buildeye.config import Settings, pipeline_type
+from buildeye.github.client import of_workflows
 from buildeye.logstore import LogStore
 from buildeye.model import Job, OutsideError, PullRequest, Run
-from buildeye.pipeline.collect import FAILED
+from buildeye.pipeline.collect import FAILED, GONE
 from buildeye.pipeline.metadata import Build, FailedJob
 from buildeye.triage.facts import can_hold_failures, is_failure
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.reading import job_of, pull_request_of, run_of
 
-GONE = "GitHub no longer has its log"
 MISSING = "its log could not be had"
 
 
@@ -26,8 +26,6 @@ def builds_between(
     warn: Callable[[str], None],
 ) -> list[Build]:
     """Runs of the watched workflows created from `since` to `until`, newest first, at most `monitoring.max_runs`."""
-    from buildeye.github.client import of_workflows
-
     asked = {"repository": settings.target_repository.full_name, "since": since, "until": until}
     rows = warehouse.ask("runs_between", limit=settings.monitoring.max_runs, **asked)
     runs = [run for row in rows if of_workflows((run := run_of(row)).path, settings.workflows)]

@@ -69,7 +69,9 @@ def _day(scope: Scope, day: Window, stream: str, before: SyncCursor | None) -> D
     heard = replace(scope, warn=warn)
     runs = sync_runs_of(heard, day)
     complete_pull_requests(heard, Window(day.since, day.until + LATEST))
-    logs = sync_logs(heard, day) + sync_logs(heard, Window(day.until, day.until + LATEST), green=False)
+    logs = sync_logs(heard, day)
+    logs += sync_logs(heard, Window(day.until, day.until + DAY))  # what began this day and ended in the next
+    logs += sync_logs(heard, Window(day.until, day.until + LATEST), green=False)
     over = day.until <= scope.now - CLOCKS
     if over and not warned:
         scope.move(before, stream, day.since, day.until, "")
