@@ -39,12 +39,15 @@ def newest_first(ask: Ask, since: datetime, until: datetime | None) -> Iterator[
         seen.update(run.id for run in fresh)
         yield fresh
         oldest = min((_created(run) for run in runs), default=None)
-        if oldest is None:  # one second with more runs than GitHub shows
+        if oldest is None:  # nothing more of a second that was read by pages, or nothing at all
             end, page, more = (end - SECOND if end and page > 1 else since - SECOND), 1, True
         elif end is None or oldest < end:
+            more = more or page > 1  # what was read by pages may have ended at the thousandth entry
             end, page = oldest, 1
-        else:
+        elif more:
             page += 1
+        elif page > 1:  # all that GitHub shows of one second
+            end, page, more = end - SECOND, 1, True
 
 
 def _created(run: Run) -> datetime:
