@@ -6,13 +6,14 @@ Everything above this floor speaks in these types; nothing here imports anything
 from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
 from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
-from buildeye.model.runs import Job, PullRequest, Run, Step
+from buildeye.model.runs import CheckRun, Job, PullRequest, Push, Run, Step
 from buildeye.model.verdict import Finding, JobFinding, Level, LogLine, Verdict
 
 __all__ = [
     "CATEGORIES",
     "BuildEyeError",
     "Cause",
+    "CheckRun",
     "Cost",
     "Determinism",
     "Diagnosis",
@@ -26,6 +27,7 @@ __all__ = [
     "LogLine",
     "OutsideError",
     "PullRequest",
+    "Push",
     "Run",
     "Step",
     "Suggestion",

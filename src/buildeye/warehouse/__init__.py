@@ -3,8 +3,9 @@
 Every stage reads rows here and writes rows here, so each can run alone, again, or on another machine.
 """
 
+from buildeye.model import Push
 from buildeye.warehouse.connection import open_warehouse
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog
 from buildeye.warehouse.store import Result, Warehouse
 
 __all__ = ["Baseline", "JobDiagnosis", "KeptLog", "Push", "Result", "Warehouse", "open_warehouse"]

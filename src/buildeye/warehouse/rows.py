@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
-from buildeye.model import Evidence, Job, PullRequest, Run, UsageError, Verdict
+from buildeye.model import CheckRun, Evidence, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -130,6 +130,25 @@ PUSHES: Final = Table[Push](
         "deleted": lambda push: push.deleted,
         "pushed_at": lambda push: _time(push.pushed_at),
         "_version": lambda push: version.moment_version(push.pushed_at, push),
+    },
+)
+
+CHECK_RUNS: Final = Table[CheckRun](
+    "buildeye.check_run",
+    {
+        "repository_full_name": lambda check: check.repository_full_name,
+        "id": lambda check: check.id,
+        "name": lambda check: check.name,
+        "status": lambda check: check.status,
+        "conclusion": lambda check: check.conclusion,
+        "head_sha": lambda check: check.head_sha,
+        "app": lambda check: check.app,
+        "started_at": lambda check: check.started_at and _time(check.started_at),
+        "completed_at": lambda check: check.completed_at and _time(check.completed_at),
+        "annotations_count": lambda check: check.annotations_count,
+        "details_url": lambda check: check.details_url,
+        "html_url": lambda check: check.html_url,
+        "_version": version.check_run_version,
     },
 )
 

@@ -13,10 +13,10 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from buildeye.model import Job, PullRequest, Run, UsageError, Verdict
+from buildeye.model import CheckRun, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
@@ -73,6 +73,10 @@ class Warehouse:
     def write_pushes(self, pushes: Sequence[Push]) -> None:
         """Keep pushes, one row a branch and commit."""
         self._write(rows.PUSHES, pushes)
+
+    def write_check_runs(self, checks: Sequence[CheckRun]) -> None:
+        """Keep what is known of checks; a later state beats an earlier one."""
+        self._write(rows.CHECK_RUNS, checks)
 
     def write_diagnoses(self, diagnoses: Sequence[JobDiagnosis]) -> None:
         """Keep diagnoses, one row a job, and show them in `default.workflow_job.torchci_classification`."""
