@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import demo, explain, monitor, rules, stages
+from buildeye.cli import demo, explain, monitor, rules, serve, stages
 
 app = typer.Typer(
     name="build-eye",
@@ -33,6 +33,7 @@ def _root(
 
 app.command("explain")(explain.explain)
 app.command("monitor")(monitor.monitor)
+app.command("serve")(serve.serve)
 app.command("fetch-runs")(stages.fetch_runs)
 app.command("collect-metadata")(stages.collect_metadata)
 app.command("classify")(stages.classify)

@@ -18,7 +18,11 @@ from buildeye.model import UsageError
 DEFAULT_PATH = Path("config/config.yaml")
 PREFIX = "BUILD_EYE_"
 DEBUG = "BUILD_EYE_DEBUG"  # shows tracebacks; not a setting
-TOKENS = {"github_token": "GITHUB_TOKEN", "archive_token": "ARCHIVE_TOKEN"}
+TOKENS = {
+    "github_token": "GITHUB_TOKEN",
+    "archive_token": "ARCHIVE_TOKEN",
+    "webhook_secret": "GITHUB_WEBHOOK_SECRET",
+}
 PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
     "TARGET_REPO_NAME": ("target_repository", "repo"),
