@@ -17,6 +17,15 @@ _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Fact = TypeVar("Fact")
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows made ready for a table, perhaps in another process; `values` are in the order of `columns`."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: list[list[Any]]
+
+
 @dataclass(frozen=True)
 class Table(Generic[Fact]):
     """A table and how one fact becomes its row: `columns` names each column and what goes into it."""
@@ -27,6 +36,10 @@ class Table(Generic[Fact]):
     def row(self, fact: Fact) -> list[Any]:
         """The values of a fact, in the order of `columns`. UsageError for a time without a zone."""
         return [value(fact) for value in self.columns.values()]
+
+    def prepare(self, facts: Sequence[Fact]) -> Prepared:
+        """The rows of facts. UsageError for a time without a zone."""
+        return Prepared(self.name, tuple(self.columns), [self.row(fact) for fact in facts])
 
 
 RUNS: Final = Table[Run](
@@ -231,6 +244,18 @@ def verdicts(repository: str) -> Table[Verdict]:
             "_version": lambda verdict: version.moment_version(verdict.judged_at, verdict),
         },
     )
+
+
+def prepare(facts: Sequence[Run | Job | PullRequest | Push | CheckRun]) -> tuple[Prepared, ...]:
+    """Facts of all kinds that GitHub tells, as rows of their tables; a table without rows is left out."""
+    made = (
+        RUNS.prepare([fact for fact in facts if isinstance(fact, Run)]),
+        JOBS.prepare([fact for fact in facts if isinstance(fact, Job)]),
+        PULL_REQUESTS.prepare([fact for fact in facts if isinstance(fact, PullRequest)]),
+        PUSHES.prepare([fact for fact in facts if isinstance(fact, Push)]),
+        CHECK_RUNS.prepare([fact for fact in facts if isinstance(fact, CheckRun)]),
+    )
+    return tuple(prepared for prepared in made if prepared.values)
 
 
 def _evidence(evidence: Sequence[Evidence]) -> list[tuple[Any, ...]]:

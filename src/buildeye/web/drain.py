@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
-from buildeye.github.events import Fact, PayloadError, fact_of
-from buildeye.model import BuildEyeError, CheckRun, Job, PullRequest, Push, Run
+from buildeye.model import BuildEyeError
 from buildeye.warehouse import Warehouse
+from buildeye.web.reading import Batch, Reader
 from buildeye.web.spool import Spool, Waiting
 
-BATCH: Final = 500
-BATCH_BYTES: Final = 8 * 1024 * 1024  # compressed
+BATCH: Final = 2_000
+BATCH_BYTES: Final = 32 * 1024 * 1024
 IDLE_SECONDS: Final = 0.2
 """Seconds between two looks into an empty spool, which is also how long events gather for one batch."""
 AGAIN_SECONDS: Final = 5.0
@@ -25,14 +25,14 @@ ONE_BY_ONE: Final = 50
 """Deliveries of a batch the warehouse did not take that are tried alone, to find the one to blame."""
 
 _LOG = logging.getLogger("buildeye.web")
-Read = tuple[Waiting, Fact]
 
 
 class Drain:
     """Moves deliveries in a thread of its own, from `start` until `stop`. `now` tells the time."""
 
-    def __init__(self, spool: Spool, warehouse: Warehouse, now: Callable[[], datetime]) -> None:
+    def __init__(self, spool: Spool, reader: Reader, warehouse: Warehouse, now: Callable[[], datetime]) -> None:
         self._spool = spool
+        self._reader = reader
         self._warehouse = warehouse
         self._now = now
         self._stopped = threading.Event()
@@ -64,56 +64,36 @@ class Drain:
 
     def drain_batch(self) -> int:
         """Move the oldest deliveries; how many. OutsideError: the warehouse or the disk failed, and all still wait."""
-        batch = self._spool.oldest(BATCH, BATCH_BYTES)
-        if not batch:
+        waiting = self._spool.oldest(BATCH, BATCH_BYTES)
+        if not waiting:
             return 0
-        read, refused = read_all(batch)
-        settled, more_refused = self._write(read, batch[-1].number)
-        self._spool.settle(settled, [*(each for each in refused if each[0].number <= settled), *more_refused])
-        return len(batch)
-
-    def _write(self, read: Sequence[Read], last: int) -> tuple[int, list[tuple[Waiting, str]]]:
-        """Write what was read; up to which number all is settled, and what the warehouse refuses for itself."""
+        batch = self._reader.read(waiting)
         try:
-            write_facts(self._warehouse, [fact for _, fact in read])
+            self._write(batch)
         except Exception:  # noqa: BLE001 - one strange value must not hold up the others
-            return self._write_one_by_one(read[:ONE_BY_ONE], last if len(read) <= ONE_BY_ONE else None)
-        return last, []
+            waiting = waiting[:ONE_BY_ONE]
+            batch = Batch((), self._write_one_by_one(waiting))
+        self._spool.settle(waiting[-1].number, batch.refused)
+        return len(waiting)
 
-    def _write_one_by_one(self, read: Sequence[Read], last: int | None) -> tuple[int, list[tuple[Waiting, str]]]:
-        """The same, each alone. When none can be written it is the warehouse that failed: its error is raised."""
-        refused: list[tuple[Waiting, str]] = []
-        failure: Exception | None = None
-        for waiting, fact in read:
+    def _write(self, batch: Batch) -> None:
+        for prepared in batch.prepared:
+            self._warehouse.write_prepared(prepared)
+
+    def _write_one_by_one(self, waiting: Sequence[Waiting]) -> tuple[tuple[int, str], ...]:
+        """Read and write each alone; those refused. When none can be written, the warehouse's error is raised."""
+        refused: list[tuple[int, str]] = []
+        failures: list[Exception] = []
+        written = 0
+        for each in waiting:
+            alone = self._reader.read([each])
+            refused += alone.refused
             try:
-                write_facts(self._warehouse, [fact])
-            except Exception as error:  # noqa: BLE001 - whatever a strange value does to the driver is told as the reason
-                failure = error
-                refused.append((waiting, f"the warehouse does not take it: {error}"))
-        if failure is not None and len(refused) == len(read):
-            raise failure
-        return read[-1][0].number if last is None else last, refused
-
-
-def read_all(batch: Sequence[Waiting]) -> tuple[list[Read], list[tuple[Waiting, str]]]:
-    """What the deliveries say, and those that cannot be read with the reason."""
-    read: list[Read] = []
-    refused = []
-    for waiting in batch:
-        try:
-            fact = fact_of(waiting.event, waiting.body)
-        except PayloadError as error:
-            refused.append((waiting, str(error)))
-        else:
-            if fact is not None:
-                read.append((waiting, fact))
-    return read, refused
-
-
-def write_facts(warehouse: Warehouse, facts: Sequence[Fact]) -> None:
-    """Write facts of all kinds, one INSERT a kind. Errors are the warehouse's."""
-    warehouse.write_runs([fact for fact in facts if isinstance(fact, Run)])
-    warehouse.write_jobs([fact for fact in facts if isinstance(fact, Job)])
-    warehouse.write_pull_requests([fact for fact in facts if isinstance(fact, PullRequest)])
-    warehouse.write_pushes([fact for fact in facts if isinstance(fact, Push)])
-    warehouse.write_check_runs([fact for fact in facts if isinstance(fact, CheckRun)])
+                self._write(alone)
+                written += len(alone.prepared)
+            except Exception as error:  # noqa: BLE001 - whatever a strange value does to the driver is the reason told
+                failures.append(error)
+                refused.append((each.number, f"the warehouse does not take it: {error}"))
+        if failures and not written:
+            raise failures[-1]
+        return tuple(refused)

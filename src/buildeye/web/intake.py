@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from buildeye.model import OutsideError
 from buildeye.web.spool import Delivery
 
+GATHER_SECONDS = 0.005
+"""How long the first of a group waits for others; a transaction costs more than what it holds."""
 MOST_TOGETHER = 500
 """Deliveries in one transaction at most."""
 
@@ -35,6 +37,8 @@ class Intake:
     async def _write_all(self) -> None:
         try:
             while self._pending:
+                if len(self._pending) < MOST_TOGETHER:
+                    await asyncio.sleep(GATHER_SECONDS)
                 group, self._pending = self._pending[:MOST_TOGETHER], self._pending[MOST_TOGETHER:]
                 try:
                     await asyncio.to_thread(self._write, [delivery for delivery, _ in group])

@@ -9,18 +9,20 @@ from datetime import datetime
 from typing import Final
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from buildeye.config import Settings
 from buildeye.model import OutsideError, UsageError
 from buildeye.warehouse import open_warehouse
 from buildeye.web.app import create_app
 from buildeye.web.drain import Drain
+from buildeye.web.reading import Reader
 from buildeye.web.spool import open_spool
 
 BACKLOG: Final = 2048
 STOP_SECONDS: Final = 10
-SWITCH_SECONDS: Final = 0.0005
-"""How long the drain may run while a request waits for the interpreter; Python's own 5 ms would be felt at the door."""
+SWITCH_SECONDS: Final = 0.001
+"""How long another thread may run while a request waits for the interpreter; Python's 5 ms are felt at the door."""
 
 
 def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str], None]) -> None:
@@ -39,9 +41,10 @@ def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str],
         _listening(settings.serve.host, settings.serve.port) as door,
         closing(open_spool(store.data_dir)) as spool,
         open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
+        Reader() as reader,
     ):
         app = create_app(spool, settings.webhook_secret.get_secret_value(), settings.webhooks.max_body_bytes, now)
-        drain = Drain(spool, warehouse, now)
+        drain = Drain(spool, reader, warehouse, now)
         sys.setswitchinterval(SWITCH_SECONDS)
         drain.start()
         try:
@@ -52,12 +55,13 @@ def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str],
             drain.stop()
 
 
-def _run(app: object, door: socket.socket) -> None:
+def _run(app: ASGIApp, door: socket.socket) -> None:
     """Serve until a signal comes; uvicorn raises it once more when it is done, and that one must not end us."""
     config = uvicorn.Config(
-        app,  # type: ignore[arg-type]
+        app,
         log_level="warning",
         access_log=False,
+        proxy_headers=False,
         lifespan="off",
         server_header=False,
         backlog=BACKLOG,

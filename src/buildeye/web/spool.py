@@ -33,6 +33,7 @@ _WAITING: Final = sa.Table(
     sa.Column("delivery", sa.Text),
     sa.Column("event", sa.Text),
     sa.Column("received_at", sa.Integer),
+    sa.Column("size", sa.Integer),
     sa.Column("body", sa.LargeBinary),
 )
 _REMEMBERED: Final = sa.Table(
@@ -76,7 +77,7 @@ class Waiting:
     @property
     def body(self) -> bytes:
         """The raw body."""
-        return zstandard.ZstdDecompressor().decompress(self.packed)
+        return unpacked(self.packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,7 @@ class Spool:
                 "delivery": delivery.id,
                 "event": delivery.event,
                 "received_at": _milliseconds(delivery.received_at),
+                "size": len(delivery.body),
                 "body": self._pack(delivery.body),
             }
             for delivery in reversed(fresh.values())
@@ -122,28 +124,27 @@ class Spool:
                 connection.execute(sa.insert(_REMEMBERED), names)
 
     def oldest(self, most: int, most_bytes: int) -> list[Waiting]:
-        """The deliveries that wait longest, oldest first: at most so many, and at least one if any waits."""
-        asked = sa.select(_WAITING.c.number, _WAITING.c.delivery, _WAITING.c.event, _WAITING.c.body)
+        """The deliveries that wait longest, oldest first: so many and so large at most, but at least one."""
+        asked = sa.select(_WAITING.c.number, _WAITING.c.delivery, _WAITING.c.event, _WAITING.c.size, _WAITING.c.body)
         found: list[Waiting] = []
         size = 0
         with self._reading() as connection:
             rows = connection.execution_options(yield_per=32).execute(asked.order_by(_WAITING.c.number).limit(most))
             for row in rows:
-                size += len(row.body)
+                size += row.size
                 if found and size > most_bytes:
                     break
                 found.append(Waiting(row.number, row.delivery, row.event, row.body))
         return found
 
-    def settle(self, upto: int, refused: Iterable[tuple[Waiting, str]] = ()) -> None:
+    def settle(self, upto: int, refused: Iterable[tuple[int, str]] = ()) -> None:
         """Let go of all that wait up to this number; what was refused is put aside, each with the reason."""
         with self._changing() as connection:
-            for waiting, reason in refused:
-                columns = [_WAITING.c.number, _WAITING.c.delivery, _WAITING.c.event, _WAITING.c.received_at]
-                values = [*columns, sa.literal(reason), sa.literal(waiting.body, sa.LargeBinary)]
-                names = [column.name for column in _REFUSED.c]
-                picked = sa.select(*values).where(_WAITING.c.number == waiting.number)
-                connection.execute(sa.insert(_REFUSED).from_select(names, picked))
+            for number, reason in refused:
+                row = connection.execute(sa.select(_WAITING).where(_WAITING.c.number == number)).one()
+                aside = {name: getattr(row, name) for name in ("number", "delivery", "event", "received_at")}
+                body = unpacked(row.body)
+                connection.execute(sa.insert(_REFUSED).values(**aside, reason=reason, body=body))
             connection.execute(sa.delete(_WAITING).where(_WAITING.c.number <= upto))
 
     def forget(self, now: datetime) -> None:
@@ -189,6 +190,11 @@ class Spool:
             yield
         except sa.exc.DBAPIError as error:
             raise _failed(self._place, error) from None
+
+
+def unpacked(packed: bytes) -> bytes:
+    """A body as it came."""
+    return zstandard.ZstdDecompressor().decompress(packed)
 
 
 def open_spool(folder: Path) -> Spool:

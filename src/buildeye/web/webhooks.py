@@ -49,19 +49,24 @@ class WebhookDoor:
         self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Take one delivery and answer it."""
+        """Take one delivery and answer it; what is kept is answered with an empty body."""
         try:
-            status, said = await self._take(dict(scope["headers"]), receive)
+            if scope["method"] != "POST":
+                raise _RefusedError(405, "deliveries come by POST")
+            status, said = 202, await self._take(dict(scope["headers"]), receive)
         except _RefusedError as refused:
             status, said = refused.status, str(refused)
         except OutsideError:
             status, said = 503, "the delivery cannot be kept at present: deliver it again later"
-        body = json.dumps({"message": said}).encode()
+        body = json.dumps({"message": said}).encode() if said else b""
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        if status == 405:
+            headers.append((b"allow", b"POST"))
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _take(self, headers: dict[bytes, bytes], receive: Receive) -> tuple[int, str]:
+    async def _take(self, headers: dict[bytes, bytes], receive: Receive) -> str:
+        """What there is to say of a delivery that is taken: nothing when it was kept."""
         if headers.get(b"content-type", b"").partition(b";")[0].strip().lower() != b"application/json":
             raise _RefusedError(415, "the content type must be application/json: choose it in the webhook's settings")
         size = _length(headers.get(b"content-length", b""), self._most_bytes)
@@ -79,14 +84,14 @@ class WebhookDoor:
         finally:
             self._held -= size
 
-    async def _keep(self, headers: dict[bytes, bytes], body: bytes) -> tuple[int, str]:
+    async def _keep(self, headers: dict[bytes, bytes], body: bytes) -> str:
         event, delivery = headers.get(b"x-github-event", b""), headers.get(b"x-github-delivery", b"")
         if not _EVENT.fullmatch(event) or not _DELIVERY.fullmatch(delivery):
             raise _RefusedError(400, "X-GitHub-Event or X-GitHub-Delivery is missing or malformed")
         if event.decode() not in KEPT:
-            return 202, "accepted and ignored: this event is not kept"
+            return "accepted and ignored: this event is not kept"
         await self._intake.keep(Delivery(delivery.decode(), event.decode(), self._now(), body))
-        return 202, "accepted"
+        return ""
 
     async def _body(self, receive: Receive, signature: bytes) -> bytes:
         """The whole body, signed as it should be."""

@@ -15,6 +15,7 @@ def upgrade() -> None:
         sa.Column("delivery", sa.Text, nullable=False),
         sa.Column("event", sa.Text, nullable=False),
         sa.Column("received_at", sa.Integer, nullable=False, comment="milliseconds since 1970"),
+        sa.Column("size", sa.Integer, nullable=False, comment="bytes of the body as it came"),
         sa.Column("body", sa.LargeBinary, nullable=False, comment="compressed with zstd"),
         sqlite_autoincrement=True,
     )
