@@ -9,6 +9,7 @@ from typing import cast
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from buildeye.model import OutsideError
 from buildeye.simulator.app import create_app
@@ -39,7 +40,7 @@ def running(
 
 
 @contextmanager
-def serving(app: Starlette, port: int = 0) -> Iterator[str]:
+def serving(app: ASGIApp, port: int = 0) -> Iterator[str]:
     """Like `running`, for an app made already (whose ledger one wants to read)."""
     with _listening(port) as door:
         server = uvicorn.Server(

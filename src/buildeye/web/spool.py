@@ -14,6 +14,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 import zstandard
+from alembic import command
+from alembic.config import Config
+from alembic.util.exc import CommandError
 
 from buildeye.model import OutsideError
 
@@ -214,8 +217,10 @@ def open_spool(folder: Path) -> Spool:
     sa.event.listen(engine, "begin", _begun)
     try:
         _migrate(engine)
-    except sa.exc.DBAPIError as error:
+    except (sa.exc.DBAPIError, CommandError) as error:
         engine.dispose()
+        if isinstance(error, CommandError):  # a revision that is not shipped with this version
+            raise OutsideError(f"the spool {place} was made by a newer Build-Eye: upgrade this one") from None
         raise _failed(place, error) from None
     return Spool(engine, place)
 
@@ -236,9 +241,6 @@ def _begun(connection: sa.Connection) -> None:
 
 
 def _migrate(engine: sa.Engine) -> None:
-    from alembic import command
-    from alembic.config import Config
-
     config = Config()
     with (
         resources.as_file(resources.files(__package__).joinpath("spool_schema")) as scripts,
