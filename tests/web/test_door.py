@@ -172,7 +172,7 @@ def test_a_group_that_fails_is_told_to_all_of_it_and_the_next_one_is_kept() -> N
         if failing.is_set():
             raise OutsideError("the disk is full")
 
-    async def come() -> list[object]:
+    async def come() -> list[BaseException | None]:
         intake = Intake(write)
         first = await asyncio.gather(*(intake.keep(delivery(name)) for name in "ab"), return_exceptions=True)
         failing.clear()

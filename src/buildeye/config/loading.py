@@ -170,9 +170,12 @@ def _tokens(environ: Mapping[str, str]) -> dict[str, SecretStr]:
     tokens = {}
     for name, variable in TOKENS.items():
         value = environ.get(variable, "").strip()
-        if not all(" " < character <= "~" for character in value):
+        sent = name != "webhook_secret"  # in headers, which hold less than what is only compared
+        if not (all(" " < character <= "~" for character in value) if sent else value.isprintable()):
+            page = "token-setup" if sent else "webhooks"
+            kind = "token" if sent else "secret"
             raise UsageError(
-                f"environment {variable} holds characters that no token has; copy it again, see docs/token-setup.md"
+                f"environment {variable} holds characters that no {kind} has; copy it again, see docs/{page}.md"
             )
         if value:
             tokens[name] = SecretStr(value)
