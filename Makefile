@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs
+.PHONY: setup demo test check bench lock clean bench-logs bench-webhooks
 
 setup: .venv/.installed
 
@@ -26,10 +26,13 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: bench-logs
+bench: bench-logs bench-webhooks
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
+
+bench-webhooks: setup
+	$(BIN)/python benchmarks/webhooks.py
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock

@@ -127,9 +127,7 @@ def job_delivery(number: int) -> Sent:
 def kill_often(folder: Path, kills: int, seed: int) -> Outcome:
     """Kill the server so many times, let the last one drain its spool, and count what the warehouse has."""
     chance = random.Random(seed)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     senders = Senders(port, seed)
     with senders.sending():
         for _ in range(kills):
@@ -152,6 +150,12 @@ def kill_often(folder: Path, kills: int, seed: int) -> Outcome:
         doubled=len(rows) - len(set(rows)),
         refused=refused,
     )
+
+
+def free_port() -> int:
+    """A port of this machine that nobody uses."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
 
 
 def start(folder: Path, port: int) -> "subprocess.Popen[bytes]":

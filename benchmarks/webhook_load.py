@@ -1,6 +1,6 @@
 """The load: signed events of simulated stories over keep-alive connections, at a fixed rate, whatever the answers do.
 
-    python benchmarks/webhook_load.py PORT RATE SECONDS SECRET_VARIABLE
+    python benchmarks/webhook_load.py PORT RATE SECONDS      (the secret is in BENCH_WEBHOOK_SECRET)
 
 A delivery's time counts from the moment it was due, not from when it could be sent, so a door that stalls is charged
 for all who wait. Prints one JSON object.
@@ -8,6 +8,7 @@ for all who wait. Prints one JSON object.
 
 import asyncio
 import gc
+import itertools
 import json
 import os
 import sys
@@ -21,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from buildeye.simulator import Past, build_past
 from buildeye.simulator.webhooks import Sent, deliveries, story_events
 
+SECRET_VARIABLE = "BENCH_WEBHOOK_SECRET"
 CONNECTIONS = 64
 STORY_END = datetime(2026, 5, 28, 6, 30, tzinfo=UTC)
 
@@ -30,16 +32,10 @@ def story(number: int) -> Past:
     return build_past(number, STORY_END, "bench", f"story-{number}")
 
 
-def requests(count: int, secret: str) -> Iterator[bytes]:
-    """So many deliveries as bytes of HTTP, story after story."""
-    number = made = 0
-    while made < count:
-        number += 1
-        for sent in deliveries(story_events(story(number)), secret, f"story-{number}"):
-            if made == count:
-                return
-            made += 1
-            yield _request(sent)
+def story_deliveries(count: int, secret: str) -> Iterator[Sent]:
+    """So many deliveries, story after story."""
+    stories = (deliveries(story_events(story(number)), secret, f"story-{number}") for number in itertools.count(1))
+    return itertools.islice(itertools.chain.from_iterable(stories), count)
 
 
 def _request(sent: Sent) -> bytes:
@@ -109,11 +105,9 @@ async def load(port: int, rate: int, made: list[bytes]) -> dict[str, float]:
 
 def main() -> None:
     """Make the load before the time is taken, then send it."""
-    port, rate, seconds, variable = int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
-    made = list(requests(rate * seconds, os.environ[variable]))
+    port, rate, seconds = map(int, sys.argv[1:])
+    made = [_request(sent) for sent in story_deliveries(rate * seconds, os.environ[SECRET_VARIABLE])]
     gc.disable()
-    print("ready", flush=True)
-    sys.stdin.readline()
     print(json.dumps(asyncio.run(load(port, rate, made))), flush=True)
 
 
