@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import logging
 import socket
 import sqlite3
 import threading
@@ -17,6 +18,7 @@ import pytest
 from buildeye.model import OutsideError
 from buildeye.simulator.server import serving
 from buildeye.simulator.webhooks import Told, deliveries
+from buildeye.web import webhooks
 from buildeye.web.app import WEBHOOKS, create_app
 from buildeye.web.intake import Intake
 from buildeye.web.spool import Delivery, Spool
@@ -109,6 +111,35 @@ def test_an_unknown_event_is_accepted_and_ignored(client: httpx2.Client, spool: 
     answer = client.post(WEBHOOKS, content=BODY, headers=headers(x_github_event=event))
     assert (answer.status_code, spool.counts().waiting) == (202, 0)
     assert "ignored" in answer.json()["message"]
+
+
+def test_a_body_that_does_not_come_is_not_waited_for_long(
+    client: httpx2.Client, spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(webhooks, "READ_SECONDS", 0.05)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers().items())
+    with socket.create_connection((client.base_url.host, client.base_url.port or 0)) as line:
+        line.sendall(f"POST {WEBHOOKS} HTTP/1.1\r\nhost: x\r\ncontent-length: 37\r\n{lines}\r\n".encode() + BODY[:9])
+        assert line.recv(4096).startswith(b"HTTP/1.1 408 ")
+    assert spool.counts().waiting == 0
+
+
+def test_bodies_held_at_once_are_bounded(client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "HELD_BYTES", len(BODY) - 1)
+    assert client.post(WEBHOOKS, content=BODY, headers=headers()).status_code == 503
+    monkeypatch.setattr(webhooks, "HELD_BYTES", len(BODY))
+    assert [client.post(WEBHOOKS, content=BODY, headers=headers()).status_code for _ in range(2)] == [202, 202]
+
+
+def test_a_bug_is_told_without_a_traceback(
+    client: httpx2.Client, spool: Spool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(spool, "_pack", lambda _: 1 / 0)
+    logging.getLogger("buildeye").propagate = True
+    assert client.post(WEBHOOKS, content=BODY, headers=headers()).status_code == 500
+    assert [record.getMessage() for record in caplog.records] == [
+        "a bug in build-eye: a delivery was not taken: ZeroDivisionError('division by zero')"
+    ]
 
 
 def test_other_methods_are_refused(client: httpx2.Client) -> None:

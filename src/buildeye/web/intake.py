@@ -45,9 +45,8 @@ class Intake:
                 except OutsideError as error:
                     _LOG.error("%d deliveries were not taken: %s", len(group), error)
                     _settle(group, error)
-                except Exception as error:
+                except Exception as error:  # noqa: BLE001 - a bug is told by whoever waits
                     _settle(group, error)
-                    raise
                 else:
                     _settle(group, None)
         finally:

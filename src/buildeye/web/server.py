@@ -1,5 +1,6 @@
 """Running the application: the port, the signals, and what is opened before and closed after."""
 
+import gc
 import signal
 import socket
 import sys
@@ -46,6 +47,8 @@ def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str],
         app = create_app(spool, settings.webhook_secret.get_secret_value(), settings.webhooks.max_body_bytes, now)
         drain = Drain(spool, reader, warehouse, now)
         sys.setswitchinterval(SWITCH_SECONDS)
+        gc.collect()
+        gc.freeze()  # what was loaded to start with lives as long as the server: collections need not walk it
         drain.start()
         try:
             host, port = door.getsockname()[:2]
@@ -59,7 +62,7 @@ def _run(app: ASGIApp, door: socket.socket) -> None:
     """Serve until a signal comes; uvicorn raises it once more when it is done, and that one must not end us."""
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_level="critical",  # what is wrong with a request, its sender is told
         access_log=False,
         proxy_headers=False,
         lifespan="off",
