@@ -103,3 +103,13 @@ def test_a_spool_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
         file.execute("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(OutsideError, match="newer Build-Eye"):
         open_spool(tmp_path)
+
+
+def test_the_write_ahead_log_does_not_grow_without_end(spool: Spool, tmp_path: Path) -> None:
+    sizes = []
+    for number in range(6):
+        spool.keep([delivery(f"{number}-{each}", body=os.urandom(9_000)) for each in range(50)])
+        spool.settle(spool.oldest(*ALL)[-1].number)
+        spool.tidy()
+        sizes.append((tmp_path / "webhooks.sqlite-wal").stat().st_size)
+    assert sizes[-1] <= max(sizes[:2])

@@ -74,6 +74,7 @@ class Drain:
             waiting = waiting[:ONE_BY_ONE]
             batch = Batch((), self._write_one_by_one(waiting))
         self._spool.settle(waiting[-1].number, batch.refused)
+        self._spool.tidy()
         return len(waiting)
 
     def _write(self, batch: Batch) -> None:

@@ -4,8 +4,9 @@ A call that returned is on disk (WAL, synchronous=FULL). Numbers grow in the ord
 writer keeps, one drains. Delivery ids are remembered after that for a while, so that a redelivery has no effect.
 """
 
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import resources
@@ -26,7 +27,7 @@ REMEMBERED_MOST: Final = 1_000_000
 _ASKED_AT_ONCE: Final = 500  # ids in one question; SQLite allows some thousand parameters
 _FORGOTTEN_AT_ONCE: Final = 5_000
 _BUSY_MS: Final = 30_000
-_CHECKPOINT_PAGES: Final = 8_192  # 32 MiB of write-ahead log before a commit moves it into the file
+_CHECKPOINT_PAGES: Final = 8_192  # 32 MiB of write-ahead log before a commit moves what is left of it into the file
 
 _TABLES: Final = sa.MetaData()
 _WAITING: Final = sa.Table(
@@ -150,6 +151,11 @@ class Spool:
                 connection.execute(sa.insert(_REFUSED).values(**aside, reason=reason, body=body))
             connection.execute(sa.delete(_WAITING).where(_WAITING.c.number <= upto))
 
+    def tidy(self) -> None:
+        """Move the write-ahead log into the file, beside those who keep; else one of them must wait."""
+        with self._failures(), closing(self._engine.raw_connection()) as connection:
+            connection.cursor().execute("PRAGMA wal_checkpoint(PASSIVE)")
+
     def forget(self, now: datetime) -> None:
         """Forget delivery ids that are old or too many, a part of them at a time."""
         number, received_at = _REMEMBERED.c.number, _REMEMBERED.c.received_at
@@ -191,7 +197,7 @@ class Spool:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except sa.exc.DBAPIError as error:
+        except (sa.exc.DBAPIError, sqlite3.Error) as error:
             raise _failed(self._place, error) from None
 
 
@@ -251,10 +257,9 @@ def _migrate(engine: sa.Engine) -> None:
         command.upgrade(config, "head")
 
 
-def _failed(place: Path, error: sa.exc.DBAPIError) -> OutsideError:
-    return OutsideError(
-        f"the spool {place} cannot be used ({error.orig}): check its rights and the free space of its disk"
-    )
+def _failed(place: Path, error: sa.exc.DBAPIError | sqlite3.Error) -> OutsideError:
+    reason = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    return OutsideError(f"the spool {place} cannot be used ({reason}): check its rights and the free space of its disk")
 
 
 def _milliseconds(moment: datetime) -> int:
