@@ -17,7 +17,7 @@ import pytest
 
 from buildeye.model import OutsideError
 from buildeye.simulator.server import serving
-from buildeye.simulator.webhooks import Told, deliveries
+from buildeye.simulator.webhooks import Told, deliveries, send
 from buildeye.web import webhooks
 from buildeye.web.app import WEBHOOKS, create_app
 from buildeye.web.intake import Intake
@@ -172,13 +172,12 @@ def test_a_sender_that_breaks_off_leaves_nothing(client: httpx2.Client, spool: S
 
 
 def test_the_simulated_story_comes_in_signed(spool: Spool, told: list[Told]) -> None:
-    sent = list(deliveries(told[:50], SECRET))
-    with (
-        serving(create_app(spool, SECRET, 1_000_000, now)) as base,
-        httpx2.Client(base_url=base, trust_env=False) as client,
-    ):
-        answers = {client.post(WEBHOOKS, content=each.body, headers=each.headers).status_code for each in sent}
-    assert (answers, spool.counts().waiting) == ({202}, 50)
+    with serving(create_app(spool, SECRET, 1_000_000, now)) as base:
+        assert send(base + WEBHOOKS, deliveries(told[:50], SECRET)) == {202: 50}
+        assert spool.counts().waiting == 50
+        assert send(base + WEBHOOKS, deliveries(told[:9], "another")) == {401: 9}
+        assert send(base + WEBHOOKS, deliveries(told[:50], SECRET)) == {202: 50}
+    assert spool.counts().waiting == 50
 
 
 def test_deliveries_that_come_together_go_to_disk_together() -> None:

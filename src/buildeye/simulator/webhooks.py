@@ -6,13 +6,16 @@ done with the steps it has by then, a pull request when it is opened, pushed to 
 
 import hashlib
 import hmac
+import http.client
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import urlsplit
 from uuid import UUID
 
-from buildeye.model import Job, Run, Step
+from buildeye.model import Job, OutsideError, Run, Step
 from buildeye.simulator.catalog import Catalog
 from buildeye.simulator.facts import Commit, Past
 from buildeye.simulator.render_common import Json, moment, number_of, repository, user
@@ -20,6 +23,7 @@ from buildeye.simulator.render_git import pull_json, simple_commit
 from buildeye.simulator.render_runs import job_json, run_json
 
 API = "https://api.github.com"
+SEND_SECONDS = 10.0  # as long as GitHub waits for an answer
 NOTHING = "0" * 40
 """What GitHub writes for the commit before a branch was made."""
 
@@ -102,6 +106,27 @@ def deliveries(told: Iterable[Told], secret: str, name: str = "") -> Iterator[Se
     for number, each in enumerate(told):
         digest = hashlib.sha256(f"{name}/{number}".encode()).digest()
         yield signed(each, secret, str(UUID(bytes=digest[:16], version=4)))
+
+
+def send(url: str, sent: Iterable[Sent]) -> Counter[int]:
+    """Deliver to a door, one after the other over one connection; how often each status was the answer.
+
+    OutsideError: the door does not answer.
+    """
+    parts = urlsplit(url)
+    line = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=SEND_SECONDS)
+    answers: Counter[int] = Counter()
+    try:
+        for each in sent:
+            line.request("POST", parts.path, each.body, each.headers)
+            answer = line.getresponse()
+            answer.read()
+            answers[answer.status] += 1
+    except (OSError, http.client.HTTPException) as error:
+        raise OutsideError(f"{url} does not answer ({error}): start `build-eye serve` there") from error
+    finally:
+        line.close()
+    return answers
 
 
 def _begun(step: Step) -> Step:
