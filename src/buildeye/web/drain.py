@@ -82,19 +82,27 @@ class Drain:
             self._warehouse.write_prepared(prepared)
 
     def _write_one_by_one(self, waiting: Sequence[Waiting]) -> tuple[tuple[int, str], ...]:
-        """Read and write each alone; those refused. When none can be written, the warehouse's error is raised."""
-        refused: list[tuple[int, str]] = []
-        failures: list[Exception] = []
-        written = 0
-        for each in waiting:
-            alone = self._reader.read([each])
-            refused += alone.refused
+        """Read and write each alone; those refused, with the reason.
+
+        One that fails is tried again after the others, for the warehouse may have failed for a moment. When none can be
+        written it is the warehouse that fails: its error is raised.
+        """
+        read = [self._reader.read([each]) for each in waiting]
+        refused = [each for alone in read for each in alone.refused]
+        wanted = [(each, alone) for each, alone in zip(waiting, read, strict=True) if alone.prepared]
+        failed = self._failing(wanted)
+        if failed and len(failed) == len(wanted):
+            raise failed[-1][2]
+        again = self._failing([(each, alone) for each, alone, _ in failed])
+        refused += [(each.number, f"the warehouse does not take it: {error}") for each, _, error in again]
+        return tuple(refused)
+
+    def _failing(self, wanted: Sequence[tuple[Waiting, Batch]]) -> list[tuple[Waiting, Batch, Exception]]:
+        """Write each alone; those that cannot be written, and why."""
+        failed = []
+        for each, alone in wanted:
             try:
                 self._write(alone)
-                written += len(alone.prepared)
             except Exception as error:  # noqa: BLE001 - whatever a strange value does to the driver is the reason told
-                failures.append(error)
-                refused.append((each.number, f"the warehouse does not take it: {error}"))
-        if failures and not written:
-            raise failures[-1]
-        return tuple(refused)
+                failed.append((each, alone, error))
+        return failed

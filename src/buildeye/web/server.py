@@ -81,9 +81,8 @@ def _run(app: ASGIApp, door: socket.socket) -> None:
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
     try:
-        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
-            0
-        ]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, _, _, address = found[0]
         door = socket.socket(family, kind)
     except OSError as error:
         raise OutsideError(f"the host {host} cannot be listened at ({error.strerror}): mend serve.host") from error

@@ -125,4 +125,4 @@ class WebhookDoor:
 
 def _length(declared: bytes, unknown: int) -> int:
     """Bytes that a body is said to have; `unknown` when nothing is said."""
-    return int(declared[-18:]) if declared.isdigit() else unknown
+    return int(declared) if declared.isdigit() and len(declared) < 19 else unknown
