@@ -15,7 +15,7 @@ from buildeye.warehouse import Warehouse
 from buildeye.web.reading import Batch, Reader
 from buildeye.web.spool import Spool, Waiting
 
-BATCH: Final = 2_000
+BATCH: Final = 1_000
 BATCH_BYTES: Final = 32 * 1024 * 1024
 IDLE_SECONDS: Final = 0.2
 """Seconds between two looks into an empty spool, which is also how long events gather for one batch."""
