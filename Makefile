@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs bench-github likeness
+.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks likeness
 
 setup: .venv/.installed
 
@@ -26,7 +26,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: bench-logs bench-github
+bench: bench-logs bench-github bench-webhooks
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
@@ -36,6 +36,9 @@ likeness: setup
 
 bench-github: setup
 	$(BIN)/python benchmarks/github.py
+
+bench-webhooks: setup
+	$(BIN)/python benchmarks/webhooks.py
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock

@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import demo, explain, ingest, monitor, rules, stages, sync
+from buildeye.cli import demo, explain, ingest, monitor, rules, serve, stages, sync
 
 app = typer.Typer(
     name="build-eye",
@@ -35,6 +35,7 @@ app.command("explain")(explain.explain)
 app.command("monitor")(monitor.monitor)
 app.command("sync")(sync.sync)
 app.command("backfill")(sync.backfill)
+app.command("serve")(serve.serve)
 app.command("fetch-runs")(stages.fetch_runs)
 app.command("collect-metadata")(stages.collect_metadata)
 app.command("classify")(stages.classify)

@@ -18,7 +18,11 @@ from buildeye.model import UsageError
 DEFAULT_PATH = Path("config/config.yaml")
 PREFIX = "BUILD_EYE_"
 DEBUG = "BUILD_EYE_DEBUG"  # shows tracebacks; not a setting
-TOKENS = {"github_token": "GITHUB_TOKEN", "archive_token": "ARCHIVE_TOKEN"}
+TOKENS = {
+    "github_token": "GITHUB_TOKEN",
+    "archive_token": "ARCHIVE_TOKEN",
+    "webhook_secret": "GITHUB_WEBHOOK_SECRET",
+}
 PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
     "TARGET_REPO_NAME": ("target_repository", "repo"),
@@ -166,9 +170,12 @@ def _tokens(environ: Mapping[str, str]) -> dict[str, SecretStr]:
     tokens = {}
     for name, variable in TOKENS.items():
         value = environ.get(variable, "").strip()
-        if not all(" " < character <= "~" for character in value):
+        sent = name != "webhook_secret"  # in headers, which hold less than what is only compared
+        if not (all(" " < character <= "~" for character in value) if sent else value.isprintable()):
+            page = "token-setup" if sent else "webhooks"
+            kind = "token" if sent else "secret"
             raise UsageError(
-                f"environment {variable} holds characters that no token has; copy it again, see docs/token-setup.md"
+                f"environment {variable} holds characters that no {kind} has; copy it again, see docs/{page}.md"
             )
         if value:
             tokens[name] = SecretStr(value)

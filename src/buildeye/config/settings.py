@@ -352,6 +352,21 @@ class Storage(Section):
         return masked(value)
 
 
+class Serve(Section):
+    """Where `build-eye serve` listens."""
+
+    host: str = setting("127.0.0.1", "a host name or address of this machine", "the address to listen at", min_length=1)
+    port: Count = setting(8790, "a port, 0 to 65535", "the port to listen at; 0 takes a free one", ge=0, le=65535)
+
+
+class Webhooks(Section):
+    """What the door for GitHub's webhooks lets in."""
+
+    max_body_bytes: Count = counted(
+        26_214_400, "bytes", 1024, 104_857_600, "the most a delivery may have; GitHub sends at most 25 MiB"
+    )
+
+
 class Settings(Section):
     """All settings of one process. Paths are relative to the working directory; tokens show as asterisks only."""
 
@@ -373,8 +388,11 @@ class Settings(Section):
     pipeline_types: PipelineTypes = section(PipelineTypes, "which runs are nightly, weekly or of a pull request")
     logging: Logging = section(Logging, "the program's own log")
     storage: Storage = section(Storage, "where facts are kept, and for how long")
+    serve: Serve = section(Serve, "where the server listens")
+    webhooks: Webhooks = section(Webhooks, "what the door for webhooks lets in")
     github_token: SecretStr | None = Field(default=None, description="from GITHUB_TOKEN; never from a file")
     archive_token: SecretStr | None = Field(default=None, description="from ARCHIVE_TOKEN; never from a file")
+    webhook_secret: SecretStr | None = Field(default=None, description="from GITHUB_WEBHOOK_SECRET; never from a file")
 
     @property
     def workflows(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """GitHub's JSON into the model: one function a thing, the same for REST answers and webhook events.
 
-A field GitHub always sends must be there with the right type, or an OutsideError names it; the rest may be absent.
+A field GitHub always sends must be there with the right type, or a ShapeError names it; the rest may be absent.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from buildeye.github.facts import Commit, Comparison, RateLimit
-from buildeye.model import Job, OutsideError, PullRequest, Run, Step
+from buildeye.model import CheckRun, Job, OutsideError, PullRequest, Push, Run, Step
 
 NEVER = datetime(1, 1, 1, tzinfo=UTC)  # GitHub's way to write "not yet" in some events
 
@@ -22,19 +22,27 @@ def parse_time(text: str) -> datetime | None:
     return None if moment == NEVER else moment
 
 
+class ShapeError(OutsideError):
+    """JSON that is not of the shape GitHub documents; `problem` says what is wrong without saying whom to blame."""
+
+    def __init__(self, what: str, problem: str) -> None:
+        super().__init__(f"GitHub's answer about {what} {problem}; is api.base_url right?")
+        self.problem = f"{what} {problem}"
+
+
 class Fields:
     """One JSON object of GitHub's; `what` names it in errors (`run 7`)."""
 
     def __init__(self, data: object, what: str) -> None:
         if not isinstance(data, Mapping):
-            raise OutsideError(f"GitHub's answer about {what} is not an object; is api.base_url right?")
+            raise ShapeError(what, "is not an object")
         self._data = data
         self._what = what
 
     def value(self, key: str) -> Any:
         """The value of a field that must be there; it may be null."""
         if key not in self._data:
-            raise OutsideError(f'GitHub\'s answer about {self._what} has no field "{key}"; is api.base_url right?')
+            raise ShapeError(self._what, f'has no field "{key}"')
         return self._data[key]
 
     def number(self, key: str, default: int | None = None) -> int:
@@ -81,6 +89,13 @@ class Fields:
         value = self._data.get(key)
         return Fields({} if value is None else value, f"{self._what}, {key}")
 
+    def truth(self, key: str) -> bool:
+        """Yes or no; absent or null is no."""
+        value = self._data.get(key)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(key, "true or false")
+        return bool(value)
+
     def objects(self, key: str, *, optional: bool = True) -> list[Any]:
         """A list, empty when null, or absent and `optional`."""
         value = self._data.get(key) if optional else self.value(key)
@@ -90,10 +105,8 @@ class Fields:
             raise self._wrong(key, "a list")
         return value
 
-    def _wrong(self, key: str, expected: str) -> OutsideError:
-        return OutsideError(
-            f'GitHub\'s answer about {self._what} has a field "{key}" that is not {expected}; is api.base_url right?'
-        )
+    def _wrong(self, key: str, expected: str) -> ShapeError:
+        return ShapeError(self._what, f'has a field "{key}" that is not {expected}')
 
 
 def run_from(data: object) -> Run:
@@ -173,6 +186,49 @@ def pull_request_from(data: object, changed_files: tuple[str, ...] = ()) -> Pull
         html_url=fields.text("html_url", optional=True),
         changed_files=changed_files,
         repository_full_name=base.within("repo").text("full_name", optional=True),
+    )
+
+
+def push_from(data: object) -> Push:
+    """A push, as only events tell of it; its moment is the repository's `pushed_at`, which GitHub sends as a number."""
+    fields = Fields(data, "a push")
+    ref = fields.required_text("ref")
+    fields = Fields(data, f"the push to {ref}")
+    head, repository = fields.within("head_commit"), fields.within("repository")
+    author = head.within("author")
+    return Push(
+        repository_full_name=repository.required_text("full_name"),
+        ref=ref,
+        after=fields.required_text("after"),
+        before=fields.text("before"),
+        message=head.text("message", optional=True),
+        author_name=author.text("name", optional=True),
+        author_login=author.text("username", optional=True),
+        committed_at=head.time("timestamp"),
+        pusher=fields.within("pusher").text("name", optional=True),
+        forced=fields.truth("forced"),
+        deleted=fields.truth("deleted"),
+        pushed_at=repository.epoch("pushed_at"),
+    )
+
+
+def check_run_from(data: object, repository_full_name: str) -> CheckRun:
+    """A check on a commit."""
+    fields = Fields(data, "a check run")
+    fields = Fields(data, f"check run {fields.number('id')}")
+    return CheckRun(
+        repository_full_name=repository_full_name,
+        id=fields.number("id"),
+        name=fields.text("name"),
+        status=fields.required_text("status"),
+        conclusion=fields.text("conclusion") or None,
+        head_sha=fields.required_text("head_sha"),
+        app=fields.within("app").text("slug", optional=True) or fields.within("app").text("name", optional=True),
+        started_at=fields.time("started_at"),
+        completed_at=fields.time("completed_at"),
+        annotations_count=fields.within("output").number("annotations_count", 0),
+        details_url=fields.text("details_url", optional=True),
+        html_url=fields.text("html_url", optional=True),
     )
 
 

@@ -7,7 +7,7 @@ from buildeye.model.cases import Case, CaseResult, CaseRun, Origin, Outcome
 from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
 from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
-from buildeye.model.runs import Job, PullRequest, Run, Step
+from buildeye.model.runs import CheckRun, Job, PullRequest, Push, Run, Step
 from buildeye.model.verdict import Finding, JobFinding, Level, LogLine, Verdict
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "CaseResult",
     "CaseRun",
     "Cause",
+    "CheckRun",
     "Cost",
     "Determinism",
     "Diagnosis",
@@ -32,6 +33,7 @@ __all__ = [
     "Outcome",
     "OutsideError",
     "PullRequest",
+    "Push",
     "Run",
     "Step",
     "Suggestion",

@@ -1,4 +1,4 @@
-"""Facts of CI in GitHub's words: runs, their jobs and steps, and the pull request behind them.
+"""Facts of CI in GitHub's words: runs, their jobs and steps, and the pull requests, pushes and checks around them.
 
 Times are aware datetimes in UTC; None where GitHub gives none. `conclusion` is None until completed.
 """
@@ -90,3 +90,39 @@ class Run:
     html_url: str = ""
     pull_requests: tuple[int, ...] = ()
     repository_full_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One push to a branch or tag; `ref` is the full one (`refs/heads/main`), `message` that of the head commit."""
+
+    repository_full_name: str
+    ref: str
+    after: str
+    before: str = ""
+    message: str = ""
+    author_name: str = ""
+    author_login: str = ""
+    committed_at: datetime | None = None
+    pusher: str = ""
+    forced: bool = False
+    deleted: bool = False
+    pushed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """One check on a commit, by `app`: GitHub Actions makes one a job, other services make their own."""
+
+    repository_full_name: str
+    id: int
+    name: str
+    status: str
+    conclusion: str | None = None
+    head_sha: str = ""
+    app: str = ""
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    annotations_count: int = 0
+    details_url: str = ""
+    html_url: str = ""

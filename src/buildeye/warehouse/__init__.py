@@ -3,9 +3,10 @@
 Every stage reads rows here and writes rows here, so each can run alone, again, or on another machine.
 """
 
+from buildeye.model import Push
 from buildeye.warehouse.caserows import ReadArtifact
 from buildeye.warehouse.connection import open_warehouse
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.store import Result, Warehouse
 
 __all__ = [

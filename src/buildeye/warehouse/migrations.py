@@ -25,6 +25,7 @@ RETENTION: Final[dict[str, str]] = {
     "default.pull_request": "updated_at",
     "tests.all_test_runs": "time_inserted",
     "buildeye.test_artifact": "read_at",
+    "buildeye.check_run": "ifNull(started_at, toDateTime64(0, 3, 'UTC'))",
     "buildeye.diagnosis": "diagnosed_at",
     "buildeye.verdict": "ifNull(judged_at, toDateTime64(0, 6, 'UTC'))",
     "buildeye.log": "checked_at",

@@ -1,28 +1,10 @@
-"""What is kept besides the model's own words: a push, and what belongs to a job but is no judgement of it."""
+"""What is kept besides the model's own words: what belongs to a job but is no judgement of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from buildeye.model import Diagnosis
-
-
-@dataclass(frozen=True, slots=True)
-class Push:
-    """One push to a branch or tag; `ref` is the full one (`refs/heads/main`), `message` that of the head commit."""
-
-    repository_full_name: str
-    ref: str
-    after: str
-    before: str = ""
-    message: str = ""
-    author_name: str = ""
-    author_login: str = ""
-    committed_at: datetime | None = None
-    pusher: str = ""
-    forced: bool = False
-    deleted: bool = False
-    pushed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

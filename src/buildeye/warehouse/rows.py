@@ -8,13 +8,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
-from buildeye.model import Evidence, Job, PullRequest, Run, UsageError, Verdict
+from buildeye.model import CheckRun, Evidence, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Rows made ready for a table, perhaps in another process; `values` are in the order of `columns`."""
+
+    table: str
+    columns: tuple[str, ...]
+    values: list[list[Any]]
 
 
 @dataclass(frozen=True)
@@ -27,6 +36,10 @@ class Table(Generic[Fact]):
     def row(self, fact: Fact) -> list[Any]:
         """The values of a fact, in the order of `columns`. UsageError for a time without a zone."""
         return [value(fact) for value in self.columns.values()]
+
+    def prepare(self, facts: Sequence[Fact]) -> Prepared:
+        """The rows of facts. UsageError for a time without a zone."""
+        return Prepared(self.name, tuple(self.columns), [self.row(fact) for fact in facts])
 
 
 RUNS: Final = Table[Run](
@@ -131,6 +144,25 @@ PUSHES: Final = Table[Push](
         "deleted": lambda push: push.deleted,
         "pushed_at": lambda push: _time(push.pushed_at),
         "_version": lambda push: version.moment_version(push.pushed_at, push),
+    },
+)
+
+CHECK_RUNS: Final = Table[CheckRun](
+    "buildeye.check_run",
+    {
+        "repository_full_name": lambda check: check.repository_full_name,
+        "id": lambda check: check.id,
+        "name": lambda check: check.name,
+        "status": lambda check: check.status,
+        "conclusion": lambda check: check.conclusion,
+        "head_sha": lambda check: check.head_sha,
+        "app": lambda check: check.app,
+        "started_at": lambda check: check.started_at and _time(check.started_at),
+        "completed_at": lambda check: check.completed_at and _time(check.completed_at),
+        "annotations_count": lambda check: check.annotations_count,
+        "details_url": lambda check: check.details_url,
+        "html_url": lambda check: check.html_url,
+        "_version": version.check_run_version,
     },
 )
 
@@ -240,6 +272,18 @@ def verdicts(repository: str) -> Table[Verdict]:
             "_version": lambda verdict: version.moment_version(verdict.judged_at, verdict),
         },
     )
+
+
+def prepare(facts: Sequence[Run | Job | PullRequest | Push | CheckRun]) -> tuple[Prepared, ...]:
+    """Facts of all kinds that GitHub tells, as rows of their tables; a table without rows is left out."""
+    made = (
+        RUNS.prepare([fact for fact in facts if isinstance(fact, Run)]),
+        JOBS.prepare([fact for fact in facts if isinstance(fact, Job)]),
+        PULL_REQUESTS.prepare([fact for fact in facts if isinstance(fact, PullRequest)]),
+        PUSHES.prepare([fact for fact in facts if isinstance(fact, Push)]),
+        CHECK_RUNS.prepare([fact for fact in facts if isinstance(fact, CheckRun)]),
+    )
+    return tuple(prepared for prepared in made if prepared.values)
 
 
 def _evidence(evidence: Sequence[Evidence]) -> list[tuple[Any, ...]]:

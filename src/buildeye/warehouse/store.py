@@ -11,16 +11,18 @@ from datetime import UTC, datetime
 from importlib import resources
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from buildeye.model import CaseRun, Job, PullRequest, Run, UsageError, Verdict
+from buildeye.model import CaseRun, CheckRun, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, Push, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.rows import Prepared
 
 if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
+Item = TypeVar("Item")
 BATCH_ROWS: Final = 5_000
 _ZONE: Final = "UTC"
 _PARAMETER: Final = re.compile(r"\{\s*(\w+)\s*:")
@@ -63,8 +65,17 @@ class Warehouse:
 
     def write_jobs(self, jobs: Sequence[Job]) -> None:
         """Keep what is known of jobs; a later state beats an earlier one."""
-        self._write(rows.JOBS, jobs)
-        self._carry_diagnoses({(job.repository_full_name, job.id) for job in jobs if job.status == "completed"})
+        self.write_prepared(rows.JOBS.prepare(jobs))
+
+    def write_prepared(self, prepared: Prepared) -> None:
+        """Write rows that were made ready elsewhere, as the method for their table would."""
+        for values in _batches(prepared.values):
+            with outside_failures(self.place):
+                self._client.insert(prepared.table, values, column_names=prepared.columns)
+        if prepared.table == rows.JOBS.name:
+            named = [dict(zip(prepared.columns, values, strict=True)) for values in prepared.values]
+            ended = [job for job in named if job["status"] == "completed"]
+            self._carry_diagnoses({(job["repository_full_name"], job["id"]) for job in ended})
 
     def write_pull_requests(self, pulls: Sequence[PullRequest]) -> None:
         """Keep what is known of pull requests; the later `updated_at` wins."""
@@ -73,6 +84,10 @@ class Warehouse:
     def write_pushes(self, pushes: Sequence[Push]) -> None:
         """Keep pushes, one row a branch and commit."""
         self._write(rows.PUSHES, pushes)
+
+    def write_check_runs(self, checks: Sequence[CheckRun]) -> None:
+        """Keep what is known of checks; a later state beats an earlier one."""
+        self._write(rows.CHECK_RUNS, checks)
 
     def write_diagnoses(self, diagnoses: Sequence[JobDiagnosis]) -> None:
         """Keep diagnoses, one row a job, and show them in `default.workflow_job.torchci_classification`."""
@@ -148,9 +163,7 @@ class Warehouse:
 
     def _write(self, table: rows.Table[rows.Fact], facts: Sequence[rows.Fact]) -> int:
         for batch in _batches(facts):
-            values = [table.row(fact) for fact in batch]
-            with outside_failures(self.place):
-                self._client.insert(table.name, values, column_names=list(table.columns))
+            self.write_prepared(table.prepare(batch))
         return len(facts)
 
     def _carry_diagnoses(self, jobs: set[tuple[str, int]]) -> None:
@@ -203,7 +216,7 @@ def _time_text(moment: datetime) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ")
 
 
-def _batches(facts: Sequence[rows.Fact]) -> Iterator[list[rows.Fact]]:
+def _batches(facts: Sequence[Item]) -> Iterator[list[Item]]:
     remaining = iter(facts)
     while batch := list(islice(remaining, BATCH_ROWS)):
         yield batch

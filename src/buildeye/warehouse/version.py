@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
-from buildeye.model import Job, PullRequest, Run
+from buildeye.model import CheckRun, Job, PullRequest, Run
 
 _STATUS_RANK: Final = {"queued": 1, "waiting": 2, "pending": 2, "requested": 2, "in_progress": 3, "completed": 4}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -59,6 +59,12 @@ def pull_request_version(pull: PullRequest) -> int:
 def synced_version(run_attempt: int, moment: datetime, content: object) -> int:
     """Version of the record that an attempt's jobs are here: the newer attempt, then the later record."""
     return _fact_version(content, attempt=run_attempt, moment=moment)
+
+
+def check_run_version(check: CheckRun) -> int:
+    """Version of a check's row; annotations come while it runs, so more of them are later."""
+    moment = _latest(check.started_at, check.completed_at)
+    return _fact_version(check, status=check.status, moment=moment, detail=check.annotations_count)
 
 
 def moment_version(moment: datetime | None, content: object) -> int:
