@@ -233,7 +233,7 @@ def test_a_run_knows_its_repository_even_if_the_answer_does_not_say(start: Start
 
 
 def test_the_client_is_as_the_settings_say(tmp_path: Path) -> None:
-    with serving(search([run_json(n, stamp(NOW)) for n in range(3)])) as server:
+    with serving(search([run_json(n, stamp(NOW - timedelta(seconds=n))) for n in range(3)])) as server:
         settings = Settings.model_validate(
             {
                 "api": {"base_url": server.url, "per_page": 2},

@@ -11,7 +11,7 @@ from typing import Final
 
 from buildeye.model import CheckRun, Job, PullRequest, Run
 
-_STATUS_RANK: Final = {"queued": 1, "waiting": 2, "pending": 2, "requested": 2, "in_progress": 3, "completed": 4}
+_STATUS_RANK: Final = {"requested": 1, "waiting": 1, "pending": 1, "queued": 2, "in_progress": 3, "completed": 4}
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -24,8 +24,9 @@ DIAGNOSIS_BITS: Final = _MOMENT_BITS + _DIGEST_BITS
 
 
 def status_rank(status: str) -> int:
-    """How far along a status is: queued < waiting, pending, requested < in_progress < completed.
+    """How far along a status is: waiting, pending, requested < queued < in_progress < completed.
 
+    A job that waits for an approval or a concurrency group is queued when it may start, not before.
     A status this version does not know ranks below all, so that it never hides one that is known.
     """
     return _STATUS_RANK.get(status, 0)
@@ -34,11 +35,15 @@ def status_rank(status: str) -> int:
 def run_version(run: Run) -> int:
     """Version of a run's row: a newer attempt beats an older one whatever their states.
 
-    One that names its pull request beats the same state without: GitHub names none for a run from a fork.
+    Within an attempt completed beats all; a run that is not may go back to waiting, so there the later moment counts
+    and the status decides only between states of one second. One that names its pull request beats the same state
+    without: GitHub names none for a run from a fork.
     """
     moment = _latest(run.created_at, run.run_started_at, run.updated_at)
-    detail = len(run.pull_requests)
-    return _fact_version(run, attempt=run.run_attempt, status=run.status, moment=moment, detail=detail)
+    rank = status_rank(run.status)
+    stage = "in_progress" if 0 < rank < status_rank("completed") else run.status
+    detail = rank << (_DETAIL_BITS - 3) | _clip(len(run.pull_requests), _DETAIL_BITS - 3)
+    return _fact_version(run, attempt=run.run_attempt, status=stage, moment=moment, detail=detail)
 
 
 def job_version(job: Job) -> int:
@@ -51,9 +56,13 @@ def job_version(job: Job) -> int:
 
 
 def pull_request_version(pull: PullRequest) -> int:
-    """Version of a pull request's row; one that names its changed files beats the same state without them."""
+    """Version of a pull request's row; one that names its changed files beats the same state without them.
+
+    GitHub tells what happened in one second by one time: there closed beats open.
+    """
     moment = _latest(pull.created_at, pull.updated_at, pull.merged_at)
-    return _fact_version(pull, moment=moment, detail=len(pull.changed_files) + bool(pull.merge_base_sha))
+    known = _clip(len(pull.changed_files) + bool(pull.merge_base_sha), _DETAIL_BITS - 1)
+    return _fact_version(pull, moment=moment, detail=int(pull.state == "closed") << (_DETAIL_BITS - 1) | known)
 
 
 def synced_version(run_attempt: int, moment: datetime, content: object) -> int:
