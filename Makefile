@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks likeness
+.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks likeness webhook-examples
 
 setup: .venv/.installed
 
@@ -39,6 +39,13 @@ bench-github: setup
 
 bench-webhooks: setup
 	$(BIN)/python benchmarks/webhooks.py
+
+webhook-examples: .cache/octokit-webhooks-examples/package/package.json
+
+.cache/octokit-webhooks-examples/package/package.json:
+	mkdir -p .cache/octokit-webhooks-examples
+	npm pack --silent --pack-destination .cache/octokit-webhooks-examples @octokit/webhooks-examples@7.6.1
+	tar -xzf .cache/octokit-webhooks-examples/octokit-webhooks-examples-7.6.1.tgz -C .cache/octokit-webhooks-examples
 
 lock:
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock
