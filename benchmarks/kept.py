@@ -11,8 +11,8 @@ TOTALS = ("kills", "lost", "doubled")
 
 def keep(out: Path, numbers: Mapping[str, Any]) -> None:
     """Put numbers into a JSON file beside those that are there, with the totals of all parts."""
-    kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
-    kept |= numbers
+    kept: dict[str, Any] = json.loads(out.read_text("utf-8")) if out.exists() else {}
+    kept.update(numbers)
     for total in TOTALS:
         parts = [value for name, value in kept.items() if name.startswith(f"{total}_")]
         if parts:
