@@ -7,7 +7,6 @@ See docs/benchmarks.md.
 """
 
 import argparse
-import json
 import platform
 import sys
 import tempfile
@@ -19,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from benchmarks import killing, processes  # noqa: E402 - found by the path set above
+from benchmarks.kept import keep  # noqa: E402 - found by the path set above
 
 from buildeye.github import GitHub  # noqa: E402
 from buildeye.logstore import open_log_store  # noqa: E402
@@ -110,12 +110,11 @@ def report(numbers: dict[str, float], out: Path) -> None:
     """Print the numbers, and write them beside those the file has from other benchmarks."""
     for name, value in numbers.items():
         print(f"{name:40} {value:>12,.4g}")
-    kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
     facts = {
         "machine": f"{platform.machine()}, {processes.machine()}, Python {platform.python_version()}",
         "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
     }
-    out.write_text(json.dumps(kept | numbers | facts, indent=1) + "\n", encoding="utf-8")
+    keep(out, numbers | facts)
     print(f"written: {out.name}")
 
 

@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from benchmarks import processes, webhook_kills, webhook_load  # noqa: E402 - found by the path set above
+from benchmarks.kept import keep  # noqa: E402 - found by the path set above
 
 from buildeye.github.events import fact_of  # noqa: E402
 from buildeye.model import CheckRun, Job, PullRequest, Push, Run  # noqa: E402
@@ -113,12 +114,11 @@ def missing_rows(folder: Path, count: int) -> int:
 
 def write(out: Path, numbers: dict[str, float]) -> None:
     """Put the numbers into a file beside what it holds."""
-    kept = json.loads(out.read_text("utf-8")) if out.exists() else {}
     facts = {
         "webhook_machine": f"{platform.machine()}, {processes.machine()}, Python {platform.python_version()}",
         "webhook_when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%MZ"),
     }
-    out.write_text(json.dumps(kept | numbers | facts, indent=1) + "\n", encoding="utf-8")
+    keep(out, numbers | facts)
     print(f"written: {out.name}")
 
 

@@ -35,7 +35,7 @@ def recorded(warehouse: Warehouse) -> list[tuple[int, str]]:
 
 def client_of(warehouse: Warehouse) -> Client:
     """The driver's client, which only tests reach for."""
-    return warehouse._client
+    return warehouse._client._client
 
 
 def test_schema_files_are_numbered_without_gaps() -> None:

@@ -8,13 +8,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx2
 import pytest
 from benchmarks.webhook_kills import SECRET, job_delivery
 
+from buildeye.simulator import build_past
+from buildeye.simulator.server import running
 from buildeye.web.app import WEBHOOKS
+from tests.pipeline.places import Place
 
 LIMIT = 120
 
@@ -103,3 +107,35 @@ def test_a_port_that_is_none_is_a_wrong_setting(tmp_path: Path) -> None:
     code, said = refused(tmp_path, "--port", "70000")
     assert code == 2
     assert "serve.port is 70000; a port, 0 to 65535" in said
+
+
+def test_with_watch_it_makes_passes_beside_the_door_and_ends_both_when_asked(tmp_path: Path) -> None:
+    past = build_past(7, datetime.now(UTC))
+    with running(past) as url:
+        place = Place.made(tmp_path / "place", url, past.full_name, 12)
+        server = subprocess.Popen(
+            command("--port", "0", "--watch", "--config", "config.yaml"),
+            cwd=place.folder,
+            env=environ(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stderr is not None
+            said: list[str] = []
+            address = ""
+            for line in server.stderr:
+                said.append(line)
+                address = address or next(iter(re.findall(r"http://\S+", line)), "")
+                if "next pass at" in line:
+                    break
+            assert post(address, 1) == 202
+            server.send_signal(signal.SIGTERM)
+            _, rest = server.communicate(timeout=LIMIT)
+        finally:
+            server.kill()
+    assert server.returncode == 0, rest
+    told = "".join(said) + rest
+    assert "a pass every 6 h" in told
+    assert "Traceback" not in told
+    assert list(place.reports.rglob("*.md"))

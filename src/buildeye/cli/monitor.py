@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from buildeye.pipeline.artifacts import Fetched
     from buildeye.pipeline.monitor import Pass
     from buildeye.pipeline.sync.scope import Progress
+    from buildeye.warehouse import Warehouse
 
 
 def monitor(
@@ -87,8 +88,12 @@ def do_pass(
     dry_run: bool,
     bars: "Progress | None" = None,
     sleep: Callable[[float], None] = time.sleep,
+    warehouse: "Warehouse | None" = None,
 ) -> Told:
-    """Do one pass. `bars` is how far it is told with, `sleep` how it waits for GitHub."""
+    """Do one pass. `bars` is how far it is told with, `sleep` how it waits for GitHub.
+
+    `warehouse` is one that is open already; without it the one of the settings is opened.
+    """
     from buildeye.github.client import GitHub
     from buildeye.pipeline.monitor import monitor as run
     from buildeye.warehouse import open_warehouse
@@ -96,10 +101,14 @@ def do_pass(
     store = settings.storage
     with (
         GitHub.of(settings, sleep=sleep) as github,
-        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
+        (
+            nullcontext(warehouse)
+            if warehouse
+            else open_warehouse(store.warehouse_dsn, retention_days=store.retention_days)
+        ) as facts,
         nullcontext(bars) if bars else progress() as shown,
     ):
-        done = run(github, warehouse, settings, now(), dry_run=dry_run, progress=shown, warn=warn)
+        done = run(github, facts, settings, now(), dry_run=dry_run, progress=shown, warn=warn)
         stats = github.stats
     left = f" ({stats.remaining:,} left)" if stats.remaining is not None else ""
     closing = " · ".join([*_did(settings, done, dry_run=dry_run), f"{stats.requests} API requests{left}"])

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -36,6 +37,25 @@ class Stop(Protocol):
     def wait(self, seconds: float) -> bool:
         """Wait so long, or until it is asked to end; whether it was."""
         ...
+
+
+class EventStop:
+    """A wish to end that another thread tells of."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def ask(self) -> None:
+        """Ask to end."""
+        self._event.set()
+
+    def asked(self) -> bool:
+        """Whether it was asked to end."""
+        return self._event.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until it is asked to end; whether it was."""
+        return self._event.wait(max(seconds, 0.0))
 
 
 class StoppingProgress:

@@ -5,6 +5,7 @@ all leave the same rows in the `_latest` views.
 """
 
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -40,11 +41,13 @@ class Result:
 class Warehouse:
     """An open warehouse; close it, or use it in `with`. `place` names it in messages, without a password.
 
+    Several threads may use one; what they ask is done one after the other.
+
     Writes raise OutsideError when the store fails, and nothing may be assumed of that batch: write it again.
     """
 
     def __init__(self, client: "Client", place: str) -> None:
-        self._client = client
+        self._client = _OneAtATime(client)
         self.place = place
 
     def __enter__(self) -> Self:
@@ -175,6 +178,34 @@ class Warehouse:
                 with outside_failures(self.place):
                     if self._client.query(statements.ANY_DIAGNOSED, parameters=asked).result_rows:
                         self._client.command(statements.CARRY_DIAGNOSES, parameters=asked)
+
+
+class _OneAtATime:
+    """A client that several threads may ask: one after the other."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+        self._lock = threading.Lock()
+
+    def insert(self, *given: Any, **named: Any) -> Any:
+        """As the client's."""
+        with self._lock:
+            return self._client.insert(*given, **named)
+
+    def query(self, *given: Any, **named: Any) -> Any:
+        """As the client's."""
+        with self._lock:
+            return self._client.query(*given, **named)
+
+    def command(self, *given: Any, **named: Any) -> Any:
+        """As the client's."""
+        with self._lock:
+            return self._client.command(*given, **named)
+
+    def close(self) -> None:
+        """As the client's."""
+        with self._lock:
+            self._client.close()
 
 
 def saved_query(name: str) -> str:

@@ -4,6 +4,7 @@ import gc
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -14,7 +15,8 @@ from starlette.types import ASGIApp
 
 from buildeye.config import Settings
 from buildeye.model import OutsideError, UsageError
-from buildeye.warehouse import open_warehouse
+from buildeye.pipeline.watch import EventStop
+from buildeye.warehouse import Warehouse, open_warehouse
 from buildeye.web.app import create_app
 from buildeye.web.drain import Drain
 from buildeye.web.reading import Reader
@@ -26,11 +28,17 @@ SWITCH_SECONDS: Final = 0.001
 """How long another thread may run while a request waits for the interpreter; Python's 5 ms are felt at the door."""
 
 
-def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str], None]) -> None:
+Beside = Callable[[Warehouse, EventStop], None]
+"""What is done beside the door in a thread of its own, until it is asked to end."""
+
+
+def serve(
+    settings: Settings, now: Callable[[], datetime], tell: Callable[[str], None], beside: Beside | None = None
+) -> None:
     """Take webhooks in and drain them into the warehouse until SIGTERM or SIGINT, then finish what is at hand.
 
-    `tell` gets one sentence when the door is open. UsageError: there is no webhook secret. OutsideError: the port, the
-    spool or the warehouse cannot be had.
+    `tell` gets one sentence when the door is open. `beside` works with the same warehouse. UsageError: there is no
+    webhook secret. OutsideError: the port, the spool or the warehouse cannot be had.
     """
     if settings.webhook_secret is None:
         raise UsageError(
@@ -53,7 +61,8 @@ def serve(settings: Settings, now: Callable[[], datetime], tell: Callable[[str],
         try:
             host, port = door.getsockname()[:2]
             tell(f"Build-Eye listens at http://{f'[{host}]' if ':' in host else host}:{port}")
-            _run(app, door)
+            with _beside(beside, warehouse):
+                _run(app, door)
         finally:
             drain.stop()
 
@@ -76,6 +85,22 @@ def _run(app: ASGIApp, door: socket.socket) -> None:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _beside(work: Beside | None, warehouse: Warehouse) -> Iterator[None]:
+    """Have `work` done while the context lasts, and wait for its end."""
+    if work is None:
+        yield
+        return
+    stop = EventStop()
+    thread = threading.Thread(target=work, args=(warehouse, stop), name="passes", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.ask()
+        thread.join()
 
 
 @contextmanager
