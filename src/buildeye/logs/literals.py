@@ -15,6 +15,8 @@ USEFUL = 4
 """Worth (see `_size`) that a text needs to be looked for at all."""
 RARE = 6
 """Worth that a text needs to be looked for in the whole of a log."""
+LONGEST_WORD = 12
+"""Letters of a word in lower case that is held for common."""
 MOST = 24
 """Alternatives that one pattern may ask for; with more, the search would find too much."""
 FEW = 3
@@ -36,7 +38,8 @@ COMMON = frozenset((
     "http/", " items", " changed", "status: ", "waiting for ", "headless", "Error", "Error:", "Error: ", "ERROR",
     "ERROR ", "ERROR:", "ERROR: ", "Exception: ", "Failed", "Failed ", "Found ", "Received ", "Expected ", "Invalid ",
     "Unknown ", "Cannot ", "Status: ", "Warning: ", "WARNING:", "WARNING: ", "[WARNING] ", "[WARN] ", "TOKEN",
-    "mismatch", "differ", "Couldn't", " WARNING", "...", "Checking ", "after ",
+    "error=", "WARNING ", "failed with", "clippy::", "exit status", " compiler", "not found", "mismatch",
+    "differ", "Couldn't", " WARNING", "...", "Checking ", "after ",
 ))  # fmt: skip
 """Texts that stand in so many lines of healthy logs that no whole log is asked for them."""
 
@@ -188,7 +191,12 @@ _SIGN = 6
 
 
 def _is_rare(texts: _Texts) -> bool:
-    return min(map(_size, texts)) >= RARE and not texts & COMMON
+    return min(map(_size, texts)) >= RARE and not texts & COMMON and not any(map(_is_word, texts))
+
+
+def _is_word(text: str) -> bool:
+    """Is a text one word of every day, which any log may be full of?"""
+    return len(text) <= LONGEST_WORD and text.isalpha() and text.islower()
 
 
 def _worth(texts: _Texts) -> tuple[bool, int, int, int]:

@@ -24,8 +24,8 @@ import hyperscan
 from buildeye.logs.literals import Required, required
 from buildeye.model import UsageError
 
-_FORM = 24
-"""Raised when the cached form changes."""
+_FORM = 25
+"""Raised when the cached form changes, or what `literals` asks for."""
 GROUP = 256
 """Patterns that are compiled together: fewer are dearer to compile, more are dearer to ask a line for."""
 KEPT_SECONDS = 30 * 86_400
