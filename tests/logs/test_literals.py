@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildeye import knowledge
-from buildeye.logs.literals import Required, required
+from buildeye.logs.literals import Required, may_take_for_ever, required
 from buildeye.logs.rules import load_packs
 from buildeye.logs.text import clean
 
@@ -49,6 +49,21 @@ def test_every_example_of_every_rule_holds_a_text_that_its_pattern_asks_for() ->
             for line in (clean(x.encode()) for example in rule.must_match for x in example.split("\n")):
                 if asked and re.search(pattern, line):
                     assert holds(line, asked), (rule.id, pattern, line)
+
+
+HANGING = [
+    (r"(a+)+$", True),
+    (r"^(?:\w+\s?)*$", True),
+    (r"x(?:(?:ab)*)+y", True),
+    (r"^(?:\w+\.)*[A-Z]\w*: ", False),
+    (r"(?:\d+ \w+, )*done", False),
+    (r"(?:a+){1,3}b", False),
+]
+
+
+@pytest.mark.parametrize(("pattern", "hangs"), HANGING, ids=[pattern for pattern, _ in HANGING])
+def test_a_repeat_of_a_repeat_is_told_from_one_that_something_stands_between(pattern: str, hangs: bool) -> None:
+    assert may_take_for_ever(pattern) is hangs
 
 
 WORDS = st.sampled_from(["error", "lost", "disk full", "timeout", "no such", "x"])

@@ -77,6 +77,7 @@ LINTS = [
     ("any = ['''^a|b''']", "anchors only a"),
     ("any = ['''error: (.*)''']", "open repeat"),
     ("any = ['''x*''']", "empty line"),
+    ("any = ['''(?:x+)+$''']", "take for ever"),
     ("any = ['''(''']", "not a regular expression"),
     ("any = ['''nothing like it''']", "does not match its own example"),
     ("any = ['''space left on''']", "matches what it must not"),
@@ -115,3 +116,9 @@ def test_every_example_is_found_by_all_rules_together_whatever_stands_before_it(
                 before = ORDINARY[number % len(ORDINARY)]
                 found = rules.find(LogFile.of("example", f"{before}\n{example}\n".encode()))
                 assert rule.id in {hit.rule.id for hit in found.hits}, (rule.id, before, example)
+
+
+def test_a_pack_with_a_pattern_that_could_hang_is_refused_when_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(GOOD.replace("No space left on device$", "(?:x+)+$"))
+    with pytest.raises(UsageError, match=r"mine\.disk.*for ever.*rules lint"):
+        load_ruleset([tmp_path], tmp_path / "cache")

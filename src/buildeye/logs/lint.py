@@ -8,6 +8,7 @@ import hyperscan
 
 from buildeye.logs.choose import weigh
 from buildeye.logs.engine import scan_short
+from buildeye.logs.literals import may_take_for_ever
 from buildeye.logs.matcher import Matcher, hyperscan_pattern, hyperscan_problem
 from buildeye.logs.rules import IMPORTED, Rule, Tier
 from buildeye.logs.ruleset import RuleSet
@@ -120,6 +121,8 @@ def pattern_problems(pattern: str) -> list[str]:
         return [f"not a regular expression ({e})"]
     if re.search(r"\(\?(=|!|<=|<!)|\\[1-9]|\(\?P=", pattern):
         bad.append("look-around and back-references are not linear")
+    if may_take_for_ever(pattern):
+        bad.append("repeats a repeat, which can take for ever")
     body = pattern.removeprefix("(?i)")
     if re.search(r"(?<!\\)(?<!\[)\^", body.removeprefix("^")):
         bad.append("'^' stands only at the very start")

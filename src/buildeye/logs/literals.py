@@ -177,6 +177,27 @@ def _of_branches(branches: Sequence[Iterable[tuple[Any, Any]]]) -> _Texts | None
     return frozenset(together) if len(together) <= MOST else None
 
 
+def may_take_for_ever(pattern: str) -> bool:
+    """Does a pattern repeat, without a limit, something that is itself repeated without one and may be all there is?
+
+    Of `(a+)+` a line can be matched in so many ways that `re` tries for ever where there is no match.
+    """
+    return _repeats_itself(parser.parse(pattern))
+
+
+def _repeats_itself(items: Iterable[tuple[Any, Any]]) -> bool:
+    for kind, value in items:
+        if kind in _REPEATS and value[1] is kinds.MAXREPEAT:
+            inner = list(_flat(value[2]))
+            endless = [part for part in inner if part[0] in _REPEATS and part[1][1] is kinds.MAXREPEAT]
+            needed = [part for part in inner if part[0] not in _REPEATS or part[1][0] > 0]
+            if endless and all(part in endless for part in needed):
+                return True
+        if any(_repeats_itself(part) for part, _ in _inside(kind, value)):
+            return True
+    return False
+
+
 def _better(one: _Texts | None, other: _Texts | None) -> _Texts | None:
     return max((x for x in (one, other) if x and "" not in x), key=_worth, default=None)
 

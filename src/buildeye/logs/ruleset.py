@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,7 @@ from buildeye.logs import marks
 from buildeye.logs.choose import Hit, captured
 from buildeye.logs.engine import Log, Scan, scan, scan_late
 from buildeye.logs.lines import Lines
+from buildeye.logs.literals import may_take_for_ever
 from buildeye.logs.marks import Mark
 from buildeye.logs.matcher import Matcher, cache_folder
 from buildeye.logs.rules import Rule, Tier, load_packs
@@ -113,7 +115,8 @@ def load_ruleset(folders: Iterable[Path] = (), cache: Path | None = None) -> Rul
     for a folder that is none.
     """
     folder = cache or cache_folder()
-    paths = [p for f in folders for p in _packs_in(f)] + knowledge.pack_files()
+    own = [p for f in folders for p in _packs_in(f)]
+    paths = own + knowledge.pack_files()
     digest = hashlib.sha256(_FORM.encode())
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
@@ -122,9 +125,28 @@ def load_ruleset(folders: Iterable[Path] = (), cache: Path | None = None) -> Rul
     try:
         rules = [_from_json(row) for row in json.loads(kept.read_bytes())]
     except (OSError, ValueError, KeyError, TypeError):
-        rules = load_packs(paths)
+        rules = [*_checked(load_packs(own)), *load_packs(knowledge.pack_files())]
         _keep(kept, rules)
     return RuleSet(tuple(rules), name[:12], folder)
+
+
+def _checked(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """Rules of a user's packs, whose patterns nobody may have linted. UsageError: one of them could hang."""
+    for rule in rules:
+        for pattern in (*rule.any, *rule.all, *rule.absent, *rule.start, *rule.until):
+            if _can_hang(pattern):
+                raise UsageError(
+                    f"rule {rule.id}: the pattern {pattern!r} repeats a repeat, which can take for ever; "
+                    "check the pack with `build-eye rules lint`"
+                )
+    return rules
+
+
+def _can_hang(pattern: str) -> bool:
+    try:
+        return may_take_for_ever(pattern)
+    except re.error:
+        return False
 
 
 def _packs_in(folder: Path) -> list[Path]:
