@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path, PurePosixPath
 
 from buildeye.github.parallel import in_parallel
@@ -84,21 +84,24 @@ class _Fetch:
         self._scope = scope
         self._folder = folder
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
         self._archives: dict[tuple[int, int], Path | None] = {}
+        self._turns = count()
         self._in_a_row = 0
+        self._since = 0  # the turn of the first of those that failed in a row
 
     def __call__(self, wanted: Wanted) -> KeptLog | None:
         """What is to be recorded; None when that is not known yet."""
         if self.given_up:
             return None
-        scope, place = self._scope, wanted.place(self._scope.repository)
+        scope, place, turn = self._scope, wanted.place(self._scope.repository), next(self._turns)
         try:
             kept = scope.logs.find(place) or self._of_job(wanted, place)
         except OutsideError as error:
-            self._in_a_row = GIVE_UP if isinstance(error, LimitError) else self._in_a_row + 1
+            self._failed(turn, hopeless=isinstance(error, LimitError))
             scope.warn(f"job {wanted.job_id}: its log could not be had: {error}")
             return None
-        self._in_a_row = 0
+        self._came(turn)
         if kept is None and wanted.completed_at > scope.now - LATE:
             return None
         log = KeptLog(scope.repository, wanted.run_id, wanted.job_id, scope.now, expired=kept is None)
@@ -108,6 +111,18 @@ class _Fetch:
     def given_up(self) -> bool:
         """Did so many logs in a row fail that asking for more is in vain?"""
         return self._in_a_row >= GIVE_UP
+
+    def _failed(self, turn: int, *, hopeless: bool) -> None:
+        with self._counting:
+            if self._in_a_row == 0:
+                self._since = turn
+            self._in_a_row = GIVE_UP if hopeless else self._in_a_row + 1
+
+    def _came(self, turn: int) -> None:
+        """A log came; that says nothing of failures which began after it was asked for."""
+        with self._counting:
+            if turn > self._since:
+                self._in_a_row = 0
 
     def _of_job(self, wanted: Wanted, place: str) -> KeptFile | None:
         """The log, brought into the archive; None when GitHub does not have it."""
