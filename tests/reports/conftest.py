@@ -20,6 +20,7 @@ from buildeye.model import (
     Level,
     LogLine,
     PullRequest,
+    Reason,
     Run,
     Suggestion,
     Verdict,
@@ -93,9 +94,9 @@ def _code() -> list[Finding]:
         tests=(test, test + "_zero", test + "_one"),
         retry_helps=False,
         reasons=(
-            Evidence("history", "change.touches", "vllm_ascend/sample/sampler.py",
+            Reason("history", "change.touches", "vllm_ascend/sample/sampler.py",
                      "the change touches a file of the traceback (+2.1)"),
-            Evidence("history", "seen-before", "1 of 400", "against it: the signature was seen once before (-0.4)"),
+            Reason("history", "seen-before", "1 of 400", "against it: the signature was seen once before (-0.4)"),
         ),
         lines=log_lines(
             1873, "tests/ut/sample/test_sampler.py:41: in test_topk", '    sampler = Sampler(logprobs_mode="raw")',
@@ -137,7 +138,7 @@ def _infrastructure() -> list[Finding]:
             confidence=0.92,
             signature="runner-lost|a3-4-07",
             summary="The runner stopped answering; no step of the job ended.",
-            reasons=(Evidence("infrastructure", "runner.sick", "a3-4-07", "3 unrelated jobs failed on this runner"),),
+            reasons=(Reason("infrastructure", "runner.sick", "a3-4-07", "3 unrelated jobs failed on this runner"),),
             retry_helps=True,
         )
         for number in (1, 2, 3)
@@ -156,9 +157,9 @@ def _interference() -> list[Finding]:
         key_line=KeyLine(9120, "E   ValueError: draft length 5 > 4"),
         tests=("tests/e2e/test_spec.py::test_dflash_spec",),
         reasons=(
-            Evidence("history", "base-branch", "3d91e02", "it fails the same on main from 3d91e02 on (+3.0)"),
-            Evidence("history", "culprit", "#9771", "the first failing commit on main merged this (+1.2)"),
-            Evidence("history", "other-pull-requests", "4", "four other pull requests fail the same (+1.5)"),
+            Reason("history", "base-branch", "3d91e02", "it fails the same on main from 3d91e02 on (+3.0)"),
+            Reason("history", "culprit", "#9771", "the first failing commit on main merged this (+1.2)"),
+            Reason("history", "other-pull-requests", "4", "four other pull requests fail the same (+1.5)"),
         ),
         lines=log_lines(9119, ">   raise ValueError(msg)", "E   ValueError: draft length 5 > 4"),
         retry_helps=False,
@@ -174,7 +175,7 @@ def _matrix() -> list[Finding]:
         category="version-matrix",
         confidence=0.71,
         summary="Only the leg with vLLM v0.20.2 fails.",
-        reasons=(Evidence("history", "matrix.leg", "v0.20.2", "the legs with main pass"),),
+        reasons=(Reason("history", "matrix.leg", "v0.20.2", "the legs with main pass"),),
     )
     other = make_job("lint", 72, cause=Cause.UNKNOWN, confidence=0.0, runner=None)
     return [make_finding(job, other)]
@@ -188,7 +189,7 @@ def _flaky() -> list[Finding]:
         determinism=Determinism.FLAKY,
         summary="`test_stream` timed out.",
         tests=("tests/test_stream.py::test_stream",),
-        reasons=(Evidence("history", "same-commit", "attempt 1", "the same commit passed in attempt 1"),),
+        reasons=(Reason("history", "same-commit", "attempt 1", "the same commit passed in attempt 1"),),
         retry_helps=True,
     )
     return [make_finding(job, pr=9850, run_attempt=2)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Level, Verdict
+from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Level, Reason, Verdict
 from buildeye.triage.judge import Case, Sighting, Thresholds, Window, judge, speak_for_run
 from tests.triage.cases import BEGAN, NOW, OWN, SIGNATURE, diagnosis, in_pull, job, judged, on_base, pull, reasons, run
 
@@ -188,7 +188,7 @@ def test_unknown_stays_unknown_whatever_was_seen_elsewhere() -> None:
 def test_a_verdict_keeps_every_reason_of_its_diagnosis_and_says_by_which_rules() -> None:
     said = (Evidence("rule", "pytest.assertion", "assert 1 == 2", "it says so", 3),)
     verdict = judged(on_base(), of=diagnosis(evidence=said, rule_set="abc"))
-    assert verdict.reasons[0] is said[0]
+    assert verdict.reasons[0] == Reason("rule", "pytest.assertion", "assert 1 == 2", "it says so", 3)
     assert (verdict.rule_set, verdict.signature, verdict.judged_at) == ("abc", SIGNATURE, NOW)
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildeye.model import Cause, Step, UsageError
+from buildeye.model import Cause, Culprit, MergeRange, Step, UsageError
 from buildeye.warehouse import Baseline, KeptLog, Push, SyncCursor, SyncedRun, Warehouse, store
-from buildeye.warehouse.reading import job_of, pull_request_of, run_of
+from buildeye.warehouse.reading import diagnosis_of, job_of, pull_request_of, run_of, verdict_of
 
 from .conftest import empty
 from .facts import (
@@ -230,6 +230,18 @@ def test_facts_that_were_written_are_read_back_as_they_were(warehouse: Warehouse
     warehouse.write_pull_requests(pulls)
     assert [run_of(row) for row in latest(warehouse, "default.workflow_run")] == runs
     assert [job_of(row) for row in latest(warehouse, "default.workflow_job")] == jobs
+    told = replace(
+        a_verdict(),
+        otherwise=((Cause.INFRASTRUCTURE, 0.25),),
+        merge_range=MergeRange("a" * 40, "b" * 40, 2),
+        culprits=(Culprit("b" * 40, 0.75, "it changes the file", 7), Culprit("c" * 40, 0.25, "it is in the range")),
+        related_pull_requests=(8, 9),
+        person="maint",
+    )
+    warehouse.write_verdicts([told], REPOSITORY)
+    assert [verdict_of(row) for row in latest(warehouse, "buildeye.verdict")] == [told]
+    warehouse.write_diagnoses([a_diagnosis()])
+    assert [diagnosis_of(row) for row in latest(warehouse, "buildeye.diagnosis")] == [a_diagnosis().diagnosis]
     assert sorted((pull_request_of(row) for row in latest(warehouse, "default.pull_request")),
                   key=lambda pull: pull.number) == pulls  # fmt: skip
 

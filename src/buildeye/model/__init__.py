@@ -6,9 +6,20 @@ Everything above this floor speaks in these types; nothing here imports anything
 from buildeye.model.cases import Case, CaseResult, CaseRun, Origin, Outcome
 from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
 from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
+from buildeye.model.environment import Incident, Thing
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
 from buildeye.model.runs import CheckRun, Job, PullRequest, Push, Run, Step
-from buildeye.model.verdict import Finding, JobFinding, Level, LogLine, Verdict
+from buildeye.model.verdict import (
+    Culprit,
+    Finding,
+    JobFinding,
+    Level,
+    LogLine,
+    MergeRange,
+    PullRequestFinding,
+    Reason,
+    Verdict,
+)
 
 __all__ = [
     "CATEGORIES",
@@ -19,24 +30,30 @@ __all__ = [
     "Cause",
     "CheckRun",
     "Cost",
+    "Culprit",
     "Determinism",
     "Diagnosis",
     "Evidence",
     "Excerpt",
     "Finding",
+    "Incident",
     "Job",
     "JobFinding",
     "KeyLine",
     "Level",
     "LogLine",
+    "MergeRange",
     "Origin",
     "Outcome",
     "OutsideError",
     "PullRequest",
+    "PullRequestFinding",
     "Push",
+    "Reason",
     "Run",
     "Step",
     "Suggestion",
+    "Thing",
     "UsageError",
     "Verdict",
     "home_cause",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from buildeye.model.causes import Cause, Cost, Determinism
 
-EvidenceKind = Literal["job", "step", "rule", "baseline", "words", "history", "infrastructure"]
+EvidenceKind = Literal["job", "step", "rule", "baseline", "words", "history", "infrastructure", "person"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,45 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Reason(Evidence):
+    """Evidence that was weighed: the log-odds it adds to the verdict's cause.
+
+    Below 0 it speaks against the cause; 0: it was not weighed, it only tells.
+    """
+
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """A change that may have brought a failure: `probability` among all that could, and why."""
+
+    sha: str
+    probability: float
+    why: str
+    pull_request: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRange:
+    """The commits of the base branch after the last that passed (`good`) up to the first that failed (`bad`).
+
+    `good` is empty when no passing commit is known; `merges` counts the commits in the range that are known.
+    """
+
+    good: str
+    bad: str
+    merges: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judgement on one failed job: whose problem, how sure, and every reason with its numbers.
 
-    `rule_set` is the hash of the rules it was judged by, so that a verdict can be told from a later, better one.
+    `rule_set` is the hash of the rules and weights it was judged by, so that a verdict can be told from a later, better
+    one. `otherwise` holds the causes that were next and how probable each is. Of interference, `merge_range` and
+    `culprits` (likeliest first) say where it came from, `related_pull_requests` who else is hit. `person` is who said
+    so when a person did; empty for Build-Eye's own judgement.
     """
 
     run_id: int
@@ -32,10 +67,15 @@ class Verdict:
     confidence: float
     level: Level
     determinism: Determinism = Determinism.UNKNOWN
-    reasons: tuple[Evidence, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     signature: str = ""
     rule_set: str = ""
     judged_at: datetime | None = None
+    otherwise: tuple[tuple[Cause, float], ...] = ()
+    merge_range: MergeRange | None = None
+    culprits: tuple[Culprit, ...] = ()
+    related_pull_requests: tuple[int, ...] = ()
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +111,19 @@ class Finding:
     pull_request: PullRequest | None = None
     suggestions: tuple[Suggestion, ...] = ()
     related_pull_requests: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PullRequestFinding:
+    """All that is told about one pull request: what failed on its newest commit that ran, one finding a failed run.
+
+    `verdict` is the one of `runs` that speaks for the pull request; None when nothing failed. `passed` and `pending`
+    count its other runs on `head_sha`.
+    """
+
+    pull_request: PullRequest
+    head_sha: str
+    verdict: Verdict | None
+    runs: tuple[Finding, ...] = ()
+    passed: int = 0
+    pending: int = 0

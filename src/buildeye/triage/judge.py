@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Job, Level, PullRequest, Run, Verdict
+from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Job, Level, PullRequest, Reason, Run, Verdict
 
 BROKEN_TRUNK = 3.2
 OTHER_PULL_REQUEST = 1.1
@@ -110,7 +110,7 @@ def judge(case: Case, thresholds: Thresholds, now: datetime, window: Window = WI
         confidence=round(confidence, 3),
         level=level,
         determinism=determinism,
-        reasons=tuple(reasons),
+        reasons=tuple(Reason(e.kind, e.id, e.quote, e.why, e.line) for e in reasons),
         signature=diagnosis.signature,
         rule_set=diagnosis.rule_set,
         judged_at=now,

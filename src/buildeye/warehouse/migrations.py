@@ -32,6 +32,10 @@ RETENTION: Final[dict[str, str]] = {
     "buildeye.job_baseline": "completed_at",
     "buildeye.sync_cursor": "saved_at",
     "buildeye.synced_run": "synced_at",
+    "buildeye.verdict_change": "changed_at",
+    "buildeye.person_verdict": "said_at",
+    "buildeye.job_environment": "read_at",
+    "buildeye.incident": "updated_at",
 }
 """The time by which the rows of each table grow old; 1970 stands for "not known" and does not."""
 

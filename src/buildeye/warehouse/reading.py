@@ -4,7 +4,25 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from buildeye.model import Job, PullRequest, Run, Step
+from buildeye.model import (
+    Cause,
+    Cost,
+    Culprit,
+    Determinism,
+    Diagnosis,
+    Evidence,
+    Excerpt,
+    Job,
+    KeyLine,
+    Level,
+    MergeRange,
+    PullRequest,
+    Reason,
+    Run,
+    Step,
+    Suggestion,
+    Verdict,
+)
 
 Row = Mapping[str, Any]
 
@@ -89,6 +107,62 @@ def pull_request_of(row: Row) -> PullRequest:
         changed_files=tuple(row["changed_files"]),
         repository_full_name=row["repository_full_name"],
         merge_base_sha=row["merge_base_sha"],
+    )
+
+
+def diagnosis_of(row: Row) -> Diagnosis:
+    """A diagnosis, from a row with the columns of `buildeye.diagnosis`."""
+    number = row["key_line_number"]
+    return Diagnosis(
+        log=row["log"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        determinism=Determinism(row["determinism"]),
+        confidence=row["confidence"],
+        summary=row["summary"],
+        key_line=None if number is None else KeyLine(number, row["key_line_text"]),
+        excerpts=tuple(Excerpt(each["start"], each["end"], each["why"]) for each in row["excerpts"]),
+        evidence=tuple(
+            Evidence(each["kind"], each["id"], each["quote"], each["why"], each["line"]) for each in row["evidence"]
+        ),
+        files=tuple(row["files"]),
+        tests=tuple(row["tests"]),
+        signature=row["signature"],
+        suggestions=tuple(
+            Suggestion(each["title"], Cost(each["cost"]), tuple(each["steps"]), each["command"])
+            for each in row["suggestions"]
+        ),
+        retry_helps=row["retry_helps"],
+        rule_set=row["rule_set"],
+    )
+
+
+def verdict_of(row: Row) -> Verdict:
+    """A verdict, from a row with the columns of `buildeye.verdict`."""
+    reasons, weights = row["reasons"], row["weights"]
+    return Verdict(
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        confidence=row["confidence"],
+        level=Level(row["level"]),
+        determinism=Determinism(row["determinism"]),
+        reasons=tuple(
+            Reason(each["kind"], each["id"], each["quote"], each["why"], each["line"], weight)
+            for each, weight in zip(reasons, weights or [0.0] * len(reasons), strict=True)
+        ),
+        signature=row["signature"],
+        rule_set=row["rule_set"],
+        judged_at=row["judged_at"],
+        otherwise=tuple((Cause(each["cause"]), each["probability"]) for each in row["otherwise"]),
+        merge_range=MergeRange(row["good_sha"], row["bad_sha"], row["merges"]) if row["bad_sha"] else None,
+        culprits=tuple(
+            Culprit(each["sha"], each["probability"], each["why"], each["pull_request"] or None)
+            for each in row["culprits"]
+        ),
+        related_pull_requests=tuple(row["related_pull_requests"]),
+        person=row["person"],
     )
 
 

@@ -269,6 +269,16 @@ def verdicts(repository: str) -> Table[Verdict]:
             "signature": lambda verdict: verdict.signature,
             "rule_set": lambda verdict: verdict.rule_set,
             "judged_at": lambda verdict: None if verdict.judged_at is None else _time(verdict.judged_at),
+            "weights": lambda verdict: [reason.weight for reason in verdict.reasons],
+            "otherwise": lambda verdict: [(str(cause), probability) for cause, probability in verdict.otherwise],
+            "good_sha": lambda verdict: verdict.merge_range.good if verdict.merge_range else "",
+            "bad_sha": lambda verdict: verdict.merge_range.bad if verdict.merge_range else "",
+            "merges": lambda verdict: verdict.merge_range.merges if verdict.merge_range else 0,
+            "culprits": lambda verdict: [
+                (each.sha, each.probability, each.why, each.pull_request or 0) for each in verdict.culprits
+            ],
+            "related_pull_requests": lambda verdict: list(verdict.related_pull_requests),
+            "person": lambda verdict: verdict.person,
             "_version": lambda verdict: version.moment_version(verdict.judged_at, verdict),
         },
     )
