@@ -6,7 +6,7 @@ Everything above this floor speaks in these types; nothing here imports anything
 from buildeye.model.cases import Case, CaseResult, CaseRun, Origin, Outcome
 from buildeye.model.causes import CATEGORIES, Cause, Cost, Determinism, home_cause
 from buildeye.model.diagnosis import Diagnosis, Evidence, Excerpt, KeyLine, Suggestion
-from buildeye.model.environment import Incident, Thing
+from buildeye.model.environment import Incident, PoolLoad, Thing
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
 from buildeye.model.runs import CheckRun, Job, PullRequest, Push, Run, Step
 from buildeye.model.verdict import (
@@ -46,6 +46,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "OutsideError",
+    "PoolLoad",
     "PullRequest",
     "PullRequestFinding",
     "Push",

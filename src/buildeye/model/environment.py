@@ -30,3 +30,16 @@ class Incident:
     resolved_at: datetime | None = None
     html_url: str = ""
     provider: str = "github"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLoad:
+    """How busy the runners of one pool were at a moment (UTC): jobs waiting for one, and jobs running.
+
+    `pool` is the label jobs ask for: the name of a scale set, or labels joined by commas, sorted.
+    """
+
+    pool: str
+    at: datetime
+    waiting: float
+    running: float
