@@ -238,7 +238,8 @@ def changed(before: Sequence[Thing], after: Sequence[Thing]) -> tuple[Change, ..
         for kind, name in sorted(old.keys() & new.keys())
         if old[kind, name] - new[kind, name] - {""} and new[kind, name] - old[kind, name] - {""}
     ]
-    others = [each for kind in _COMES_AND_GOES for each in _came_and_went(kind, old, new)]
+    whole = max(len(before), len(after)) < MOST_THINGS
+    others = [each for kind in _COMES_AND_GOES for each in _came_and_went(kind, old, new, whole)]
     return tuple(sorted(moved + others, key=_weight))
 
 
@@ -259,15 +260,13 @@ def _joined(values: set[str]) -> str:
     return ", ".join(sorted(values - {""}))
 
 
-def _came_and_went(kind: ThingKind, old: _Values, new: _Values) -> Iterator[Change]:
+def _came_and_went(kind: ThingKind, old: _Values, new: _Values, whole: bool) -> Iterator[Change]:
     had = {name for each, name in old if each == kind}
     has = {name for each, name in new if each == kind}
     if not had or not has or had == has:
         return
-    if kind == "package":
-        cut = max(len(list(old)), len(list(new))) >= MOST_THINGS
-        if cut or len(had & has) < _MOSTLY * len(had | has):
-            return
+    if kind == "package" and (not whole or len(had & has) < _MOSTLY * len(had | has)):
+        return
     gone, come = sorted(had - has), sorted(has - had)
     if kind != "package":
         for name, successor in _succeeded(gone, come, kind):

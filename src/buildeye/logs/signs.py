@@ -57,6 +57,12 @@ _SHA = r"(?P<value>[0-9a-f]{40})"
 _DIGEST = r"(?P<value>sha256:[0-9a-f]{64})"
 _IMAGE = r"(?P<name>[a-z0-9][\w./:-]{0,250})"
 _REPOSITORY = r"(?P<name>[\w.-]{1,100}/[\w.-]{1,100})"
+_PLUGIN = r"(?:[a-z0-9-]+-maven-plugin|maven-[a-z0-9-]+-plugin)"
+_JAR_RAW = r"Download(ed|ing)?( from \S+)?:? https?://\S+\.jar"
+_JAR = (
+    r"^Download(?:ed)?(?: from \S+)?:? https?://\S+/{but}(?P<name>[^/\s]+)/(?P<folder>\d[^/\s]*)"
+    r"/(?P=name)-(?P<file>[^/\s]+)\.jar(?: .*)?$"
+)
 
 
 def _items(text: str) -> Named:
@@ -150,7 +156,8 @@ PACKAGES = (
     _python(r"Successfully installed [A-Za-z0-9]", r"^\s*Successfully installed (?P<items>\S.*)$", _installed),
     _python(
         r"Requirement already satisfied: ",
-        rf"^\s*Requirement already satisfied: {_NAME}(?![\w.+-])(?:\[[^\]]*\])?[^(]* in \S.* \((?P<value>\d[^()\s]*)\)$",
+        rf"^\s*Requirement already satisfied: {_NAME}(?![\w.+-])(?:\[[^\]]*\])?[^(]* in \S.*"
+        r" \((?P<value>\d[^()\s]*)\)$",
     ),
     _python(
         r" [+~] [A-Za-z0-9._-]+==[0-9]",
@@ -188,12 +195,7 @@ PACKAGES = (
         _git_package,
     ),
     _package(r"go: downloading ", r"^go: downloading (?P<name>[\w.-]+\.[\w./~-]{1,200}) (?P<value>v\d[\w.+-]{0,80})$"),
-    _package(
-        r"Download(ed|ing)?( from \S+)?:? https?://\S+\.jar",
-        r"^Download(?:ed)?(?: from \S+)?:? https?://\S+/(?P<name>[^/\s]+)/(?P<folder>\d[^/\s]*)"
-        r"/(?P=name)-(?P<file>[^/\s]+)\.jar(?: .*)?$",
-        _jar,
-    ),
+    Sign("package", re.compile(_JAR.format(but="(?!" + _PLUGIN + "/)")), _JAR_RAW, read=_jar),
     Sign(
         "package",
         re.compile(rf"^\s*(?:Installing|Using) {_NAME} {_DOTTED}(?: \(was \S+\))?(?: with native extensions)?$"),
@@ -220,7 +222,8 @@ TOOLS = (
     _tool(r"Running with gitlab-runner ", rf"^Running with gitlab-runner {_VALUE} \(", "gitlab-runner"),
     _tool(
         r"Download action repository '",
-        rf"^Download action repository '(?P<name>[\w./-]{{3,200}}@(?![0-9a-f]{{40}}')[\w./+-]{{1,100}})' \(SHA:{_SHA}\)$",
+        rf"^Download action repository '(?P<name>[\w./-]{{3,200}}@(?![0-9a-f]{{40}}')[\w./+-]{{1,100}})'"
+        rf" \(SHA:{_SHA}\)$",
     ),
     _tool(r"Syncing repository: ", rf"^Syncing repository: {_REPOSITORY}$", pair="checkout"),
     _tool(
@@ -269,6 +272,7 @@ TOOLS = (
         r"--- [a-z0-9-]+(-plugin)?:[0-9][A-Za-z0-9.-]*:",
         r"^--- (?P<name>[a-z][a-z0-9-]{1,80}):(?P<value>\d[\w.-]{0,60}):[\w-]+ \(.+\) @ \S+ ---$",
     ),
+    Sign("tool", re.compile(_JAR.format(but="(?=" + _PLUGIN + "/)")), _JAR_RAW, read=_jar),
     _tool(
         r"ruby [0-9]\S* \([0-9-]+",
         r"^ruby (?P<value>\d[\w.]*) \(\d{4}-\d\d-\d\d (?:revision|patchlevel) ?\w+\)",

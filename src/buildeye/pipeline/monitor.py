@@ -25,7 +25,7 @@ from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.judge import Sighting, Thresholds, Window
-from buildeye.warehouse import JobDiagnosis, Warehouse
+from buildeye.warehouse import JobDiagnosis, JobEnvironment, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
 
@@ -139,6 +139,9 @@ def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository
     jobs = [(f, j) for f in findings for j in f.jobs]
     warehouse.write_diagnoses([JobDiagnosis(repository, f.run.id, j.job.id, j.diagnosis, now) for f, j in jobs])
     warehouse.write_verdicts([j.verdict for _, j in jobs], repository)
+    warehouse.write_environments(
+        [JobEnvironment(repository, f.run.id, j.job.id, j.environment, now) for f, j in jobs if j.environment]
+    )
 
 
 def archive_address(settings: Settings) -> str:

@@ -21,6 +21,7 @@ from buildeye.model import (
     Run,
     Step,
     Suggestion,
+    Thing,
     Verdict,
 )
 
@@ -164,6 +165,11 @@ def verdict_of(row: Row) -> Verdict:
         related_pull_requests=tuple(row["related_pull_requests"]),
         person=row["person"],
     )
+
+
+def things_of(row: Row) -> tuple[Thing, ...]:
+    """What a job ran in and with, from a row with the column `things` of `buildeye.job_environment`."""
+    return tuple(Thing(each["kind"], each["name"], each["value"]) for each in row["things"])
 
 
 def _time(moment: datetime) -> datetime | None:

@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from buildeye.model import CheckRun, Evidence, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -224,6 +224,17 @@ BASELINES: Final = Table[Baseline](
     },
 )
 
+ENVIRONMENTS: Final = Table[JobEnvironment](
+    "buildeye.job_environment",
+    {
+        "repository_full_name": lambda row: row.repository_full_name,
+        "run_id": lambda row: row.run_id,
+        "job_id": lambda row: row.job_id,
+        "things": lambda row: [(thing.kind, thing.name, thing.value) for thing in sorted(set(row.things))],
+        "read_at": lambda row: _time(row.read_at),
+        "_version": lambda row: version.moment_version(row.read_at, row),
+    },
+)
 
 SYNC_CURSORS: Final = Table[SyncCursor](
     "buildeye.sync_cursor",

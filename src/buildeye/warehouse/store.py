@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from buildeye.model import CaseRun, CheckRun, Job, PullRequest, Push, Run, UsageError, Verdict
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.rows import Prepared
 
 if TYPE_CHECKING:
@@ -108,6 +108,10 @@ class Warehouse:
     def write_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Keep the line sets of green jobs; of two for one job name and branch the one completed later counts."""
         self._write(rows.BASELINES, baselines)
+
+    def write_environments(self, environments: Sequence[JobEnvironment]) -> None:
+        """Keep what jobs ran in and with, one row a job; the later `read_at` wins."""
+        self._write(rows.ENVIRONMENTS, environments)
 
     def write_test_runs(self, cases: Iterable[CaseRun]) -> int:
         """Keep test cases while they come, a batch at a time, and give their number; the same report again adds none.
