@@ -206,7 +206,7 @@ def test_a_header_says_who_asks_and_names_every_column(embedded: Warehouse, name
 
 
 def test_a_question_nobody_saved_names_those_there_are(embedded: Warehouse) -> None:
-    with pytest.raises(UsageError, match="no saved query 'nonsense'; there are .*failed_jobs_since, "):
+    with pytest.raises(UsageError, match=r"no saved query 'nonsense'; there are .*failed_jobs_since, "):
         embedded.ask("nonsense")
 
 

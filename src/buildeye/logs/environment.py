@@ -75,7 +75,8 @@ class EnvironmentReader:
     def _row(self, line: str) -> None:
         table = self._table
         self._left -= 1
-        if table is None:
+        if table is None or line.startswith("##[endgroup]"):
+            self._left = 0
             return
         for sign in table.rows:
             if found := sign.line.match(line):

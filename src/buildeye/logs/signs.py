@@ -150,6 +150,7 @@ IMAGES = (
         rf'^\s*"?[iI]mage ?ID"?:\s+"?(?:docker-pullable://)?{_IMAGE}@{_DIGEST}"?,?$',
     ),
     _image(r"##\[group\]Initialize containers", r"^##\[group\]Initialize containers$", opens="containers"),
+    _image(r"##\[group\] ?Inputs\s", r"^##\[group\] ?Inputs$", opens="inputs"),
 )
 
 PACKAGES = (
@@ -263,6 +264,7 @@ TOOLS = (
     _tool(r"cmake version [0-9]", rf"^cmake version {_VALUE}$", "cmake"),
     _tool(r"git version [0-9]", rf"^git version {_VALUE}(?: \(.*\))?$", "git"),
     _tool(r"go version go[0-9]", r"^go version go(?P<value>\d[\w.-]*) \w+/\w+$", "go"),
+    _tool(r"go: downloading go[0-9]", r"^go: downloading go(?P<value>\d[\w.-]*) \(\w+/\w+\)$", "go"),
     _tool(r"rustc [0-9]", r"^(?:.{1,80} - )?rustc (?P<value>\d[\w.-]* \([0-9a-f]{7,10} [\d-]{10}\))", "rustc"),
     _tool(r"cargo [0-9]", r"^cargo (?P<value>\d[\w.-]* \([0-9a-f]{7,10} [\d-]{10}\))$", "cargo"),
     _tool(r"(openjdk|java) version \"", r'^(?:openjdk|java) version "(?P<value>[\w.+-]+)"', "java"),
@@ -320,6 +322,11 @@ TABLES = {
         gap=4,
     ),
     "containers": Table((Sign("image", re.compile(rf"^\s*image: {_IMAGE}(?:@{_DIGEST})?$")),), start=8, gap=8),
+    "inputs": Table(
+        (Sign("image", re.compile(rf"^\s*image\w*: (?P<name>[a-z0-9][\w./-]{{0,250}}:[\w.-]+)(?:@{_DIGEST})?$")),),
+        start=30,
+        gap=30,
+    ),
     "commit": Table((Sign("tool", re.compile(rf"^'?{_SHA}'?$"), pair="checkout"),), start=1),
     "java": Table((Sign("tool", re.compile(rf"^\s*Version: {_VALUE}$"), name="java"),), start=2),
     "node": Table((Sign("tool", re.compile(rf"^(?P<name>node|npm|yarn): v?{_VALUE}$")),), start=4, gap=2),
