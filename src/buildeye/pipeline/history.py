@@ -10,6 +10,7 @@ from buildeye.triage.evidence import Window
 from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.history import History
 from buildeye.triage.results import Merge, Result, Subject, subject_of
+from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.reading import Row, diagnosis_of, job_of, pull_request_of, run_of
 
@@ -25,6 +26,12 @@ def window_of(settings: Settings) -> Window:
         timedelta(hours=given.related_hours_after),
         timedelta(days=given.known_flaky_window_days),
     )
+
+
+def thresholds_of(settings: Settings) -> Thresholds:
+    """From which probability on a verdict is high, medium or low, as the settings say."""
+    given = settings.classification.confidence_thresholds
+    return Thresholds(given.high, given.medium, given.low)
 
 
 def history_around(

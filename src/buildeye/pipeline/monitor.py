@@ -18,7 +18,7 @@ from buildeye.model import BuildEyeError, Finding, Run
 from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import Around, Baselines, Read, cancelled, classify
-from buildeye.pipeline.history import history_around, window_of
+from buildeye.pipeline.history import history_around, thresholds_of, window_of
 from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.recommend import recommend
 from buildeye.pipeline.sync import Scope, sync
@@ -26,7 +26,6 @@ from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.history import History
-from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import JobDiagnosis, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
@@ -91,7 +90,6 @@ def judged(
 ) -> list[Finding]:
     """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)
-    given = settings.classification.confidence_thresholds
     target = settings.target_repository
     around: Around | None = None
     green: Baselines | None = None
@@ -101,7 +99,7 @@ def judged(
     found = classify(
         builds,
         rules,
-        Thresholds(given.high, given.medium, given.low),
+        thresholds_of(settings),
         now,
         around=around,
         baselines=green,
