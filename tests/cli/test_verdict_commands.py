@@ -1,8 +1,9 @@
 """`build-eye verdict`: a person's word over our own judgement, both shown; what is refused says what there is."""
 
 import json
+import re
+import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,17 +44,24 @@ TRUNK = replace(
 )
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with two runs: one with four failed jobs that were judged, one of which none was."""
+    place = tmp_path_factory.mktemp("filled") / "warehouse"
+    with open_warehouse(f"chdb://{place}") as opened:
+        _fill(opened)
+    return place
+
+
 @pytest.fixture(autouse=True)
-def warehouse(folder: Path) -> Iterator[None]:
-    """A warehouse with three runs: one with four failed jobs that were judged, one not judged, one of nothing known."""
-    dsn = f"chdb://{folder / 'warehouse'}"
+def warehouse(folder: Path, filled: Path) -> None:
+    """The settings of a place that has a copy of the filled warehouse."""
+    shutil.copytree(filled, folder / "warehouse", symlinks=True)
     owner, _, name = REPOSITORY.partition("/")
+    dsn = f"chdb://{folder / 'warehouse'}"
     settings = {"target_repository": {"owner": owner, "repo": name}, "storage": {"warehouse_dsn": dsn}}
     (folder / "config").mkdir()
     (folder / "config" / "config.yaml").write_text(json.dumps(settings))
-    with open_warehouse(dsn) as opened:
-        _fill(opened)
-    yield
 
 
 def _fill(warehouse: Warehouse) -> None:
@@ -210,10 +218,16 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED.keys())
-def test_wrong_use_ends_with_2_says_what_there_is_and_keeps_nothing(arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_use_ends_with_2_and_says_what_there_is(arguments: tuple[str, ...], said: str) -> None:
     answer = build_eye("verdict", *arguments)
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.err
+
+
+def test_what_was_refused_is_not_kept() -> None:
+    for arguments, _ in REFUSED.values():
+        if arguments[0] == "set":
+            build_eye("verdict", *arguments)
     assert json.loads(build_eye("verdict", "list", "-o", "json").out) == []
 
 
@@ -248,16 +262,16 @@ def test_who_says_so_is_else_who_is_logged_in(monkeypatch: pytest.MonkeyPatch) -
     assert json.loads(build_eye("verdict", "list", "-o", "json").out)[0]["person"] == "ada"
 
 
-@pytest.mark.parametrize("width", [40, 72, 100, 200])
-@pytest.mark.parametrize("color", [False, True])
-def test_no_line_is_wider_than_the_terminal_or_100_cells(folder: Path, width: int, color: bool) -> None:
+def test_no_line_is_wider_than_the_terminal_or_100_cells(folder: Path) -> None:
     say("--cause", "infrastructure", why="a long story " * 20)
     with open_warehouse(f"chdb://{folder / 'warehouse'}") as opened:
         run = verdicts_of(opened, REPOSITORY, 100)
     assert run is not None
-    plain = show_run(run, run.jobs, Look(width, color=False))
-    assert all(cells(line) <= min(width, 100) for line in plain.splitlines())
-    assert ("\x1b[" in show_run(run, run.jobs, Look(width, color))) is color
+    for width in (40, 72, 100, 200):
+        plain = show_run(run, run.jobs, Look(width))
+        assert [line for line in plain.splitlines() if cells(line) > min(width, 100)] == []
+        assert re.sub(r"\x1b\[[\d;]+m", "", show_run(run, run.jobs, Look(width, color=True))) == plain
+    assert "\x1b[" in show_run(run, run.jobs, Look(color=True))
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,7 @@ def clear(run: str = RUN, job: str | None = JOB, target_repo: str | None = TARGE
       build-eye verdict clear 26690112009
       build-eye verdict clear 26690112009 --job "unit (3.12)"
     """
+    from buildeye.model import WHOLE_RUN
     from buildeye.pipeline.verdicts import take_back
 
     with _asked(run, target_repo, config, job) as asked:
@@ -139,9 +140,9 @@ def clear(run: str = RUN, job: str | None = JOB, target_repo: str | None = TARGE
     if not said:
         typer.echo(f"{asked.name}: nobody said anything that counts, so there is nothing to take back")
     for each in said:
-        typer.echo(
-            f"{asked.name_of(each)}: {each.cause} of {each.person} is taken back; our own judgement counts again"
-        )
+        rest = [other for other in asked.run.said if other not in said and other.job_id == WHOLE_RUN]
+        then = f"what {rest[0].person} said of the run counts" if rest else "our own judgement counts again"
+        typer.echo(f"{asked.name_of(each)}: {each.cause}, said by {each.person}, is taken back; {then}")
 
 
 @app.command()
