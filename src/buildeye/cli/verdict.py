@@ -51,7 +51,7 @@ def set_verdict(
 
     \b
     Examples:
-      build-eye verdict set 26690112009 --cause infrastructure --category disk-full --why "node 7 was full"
+      build-eye verdict set 26690112009 --cause infrastructure --why "node 7 lost its disk"
       build-eye verdict set 26690112009 --job "unit (3.12)" --cause code --why "my typo" --by octocat
     """
     from buildeye.cli.speaker import speaker
@@ -208,7 +208,7 @@ def _kept(asked: _Asked, said: "PersonVerdict") -> str:
         return f"{first}\nNo failed job of it was judged yet; it counts as soon as one is."
     ours = Counter(named(each.ours.cause, each.ours.category) for each in over)
     counted = ", ".join(f"{name} ({count} {'job' if count == 1 else 'jobs'})" for name, count in ours.most_common())
-    return f"{first}\nBuild-Eye judged {counted}. Reports say so after the next pass."
+    return f"{first}\nBuild-Eye judged {counted}.\nReports say so after the next pass."
 
 
 @contextmanager
