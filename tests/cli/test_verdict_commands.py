@@ -144,6 +144,12 @@ def test_the_address_of_a_jobs_page_is_that_job() -> None:
     assert "unit (3.12)" not in build_eye("verdict", "show", address).out
 
 
+def test_a_word_about_another_job_says_nothing_of_this_one() -> None:
+    say("--cause", "none", "--job", "1100", run="101")
+    answer = build_eye("verdict", "show", "101", "--job", "1101")
+    assert (answer.code, "octocat" in answer.out) == (1, False)
+
+
 def test_the_later_word_wins_and_taking_back_leaves_ours() -> None:
     for cause in ("infrastructure", "unknown", "cancelled"):
         assert say("--cause", cause).code == 0
@@ -186,6 +192,12 @@ def test_the_list_puts_what_people_said_beside_ours() -> None:
     assert all(cells(line) <= 100 for line in rows)
     one, two = json.loads(build_eye("verdict", "list", "-o", "json").out)
     assert [(each["person"], len(each["jobs"])) for each in (one, two)] == [("octocat", 3), ("alice", 1)]
+
+
+@pytest.mark.parametrize("since", ["1h", " 2W ", "9999w", "0001-01-01"])
+def test_a_time_may_be_as_long_ago_as_one_likes(since: str) -> None:
+    say("--cause", "infrastructure")
+    assert "octocat" in build_eye("verdict", "list", "--since", since).out
 
 
 def test_the_history_tells_how_our_judgement_changed() -> None:

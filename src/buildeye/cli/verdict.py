@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ JOB = typer.Option(None, "--job", metavar="NAME_OR_ID", help="One job of the run
 def set_verdict(
     run: str = RUN,
     cause: str = typer.Option(
-        ..., "--cause", help="Whose problem: code, configuration, infrastructure, interference …"
+        ..., "--cause", help="Whose problem: code, configuration, infrastructure, interference, ..."
     ),
     why: str = typer.Option(..., "--why", help="What you know, in a sentence; reports show it."),
     category: str = typer.Option("", "--category", help="Which problem, such as disk-full."),
@@ -87,7 +87,7 @@ def show(run: str = RUN, job: str | None = JOB, form: Form = FORM, target_repo: 
     from buildeye.cli.verdictface import as_json, show_run
 
     with _asked(run, target_repo, config, job) as asked:
-        known, chosen = asked.run, asked.judged
+        known, chosen = replace(asked.run, said=asked.said), asked.judged
     if form is Form.JSON:
         typer.echo(_json(as_json(known, chosen)))
     else:
@@ -180,6 +180,14 @@ class _Asked:
     def judged(self) -> "Sequence[JobVerdict]":
         """The judged jobs that were asked about."""
         return [each for each in self.run.jobs if self.job is None or each.job.id == self.job.id]
+
+    @property
+    def said(self) -> "tuple[PersonVerdict, ...]":
+        """What people said of what was asked about; of a job that is also what they said of its run."""
+        from buildeye.model import WHOLE_RUN
+
+        about = (WHOLE_RUN, self.job.id) if self.job else None
+        return tuple(each for each in self.run.said if about is None or each.job_id in about)
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ from buildeye.pipeline.verdicts import RunVerdicts
 _ALONE = (Cause.NONE, Cause.UNKNOWN)
 """Causes that have one category, which no other cause can have."""
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _LISTED = 8
 
 
@@ -59,9 +60,9 @@ def moment(option: str, text: str, now: datetime) -> datetime:
     """The time that `7d`, `12h`, `4w` or a date in UTC means. UsageError when it is none of these."""
     found = re.fullmatch(r"(\d{1,4})([hdw])", text.strip().lower())
     if found:
-        return now - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return max(_BEGINNING, now - timedelta(**{_UNITS[found[2]]: int(found[1])}))
     try:
-        return datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC)
+        return max(_BEGINNING, datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC))
     except ValueError:
         raise UsageError(f'{option} is "{text}"; write 12h, 7d, 4w or a date such as 2026-11-01') from None
 
