@@ -11,12 +11,14 @@ from buildeye.model import (
     Job,
     KeyLine,
     Level,
+    PersonVerdict,
     PullRequest,
     Reason,
     Run,
     Step,
     Suggestion,
     Verdict,
+    VerdictChange,
 )
 from buildeye.warehouse import JobDiagnosis
 
@@ -141,6 +143,27 @@ def a_verdict(
         rule_set=rule_set,
         judged_at=None if minutes is None else at(minutes),
     )
+
+
+def a_saying(
+    job: int = 0,
+    *,
+    run: int = 100,
+    said: float = 50,
+    cause: Cause = Cause.INFRASTRUCTURE,
+    category: str = "runner-host",
+    why: str = "the host lost its disk",
+    person: str = "octocat",
+    withdrawn: bool = False,
+) -> PersonVerdict:
+    return PersonVerdict(REPOSITORY, run, job, cause, category, why, person, at(said), withdrawn)
+
+
+def a_change(job: int = 1000, *, minutes: float = 45) -> VerdictChange:
+    return VerdictChange(
+        REPOSITORY, 100, job, at(minutes), Cause.UNKNOWN, "unknown", 0.2, Cause.CODE, "test-failure", 0.9, ("base",),
+        "the base branch passes",
+    )  # fmt: skip
 
 
 def a_pull(number: int = 7, *, updated: float = 3, title: str = "Turn", files: tuple[str, ...] = ()) -> PullRequest:

@@ -7,11 +7,23 @@ from unittest.mock import ANY
 
 import pytest
 
-from buildeye.model import UsageError
+from buildeye.model import Cause, UsageError
 from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
-from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
+from .facts import (
+    NOON,
+    REPOSITORY,
+    SIGNATURE,
+    a_change,
+    a_diagnosis,
+    a_job,
+    a_pull,
+    a_run,
+    a_saying,
+    a_verdict,
+    at,
+)
 
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "failed_jobs_since": (
@@ -125,7 +137,32 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"job_id": 1001, "conclusion": "failure", "signature": SIGNATURE, "event": "push"},
         ],
     ),
-}
+    "person_verdicts": (
+        {"repository": REPOSITORY, "runs": [100, 101, 200]},
+        [
+            {"run_id": 100, "job_id": 0, "cause": "infrastructure", "category": "", "person": "alice"},
+            {"run_id": 100, "job_id": 1000, "category": "accelerator", "why": "card 3", "said_at": at(60)},
+        ],
+    ),
+    "person_verdicts_since": (
+        {"repository": REPOSITORY, "since": at(1)},
+        [
+            {"job_id": 0, "jobs": [{"job_id": 999, "name": ANY, "signature": "other", "cause": "", "category": ""},
+                                   {"job_id": 1001, "name": "unit (3.12)", "signature": SIGNATURE,
+                                    "cause": "", "category": ""}]},
+            {"job_id": 1000, "jobs": [{"job_id": 1000, "name": "unit (3.12)", "signature": SIGNATURE,
+                                       "cause": "code", "category": "test-failure"}]},
+        ],
+    ),
+    "verdict_changes": (
+        {"repository": REPOSITORY, "runs": [100]},
+        [{"job_id": 1000, "changed_at": at(45), "cause_before": "unknown", "cause": "code", "reasons": ["base"]}],
+    ),
+    "verdicts_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 101]},
+        [{"run_id": 100, "job_id": 1000, "name": "unit (3.12)", "weights": [1.5], "bad_sha": "", "run_attempt": 1}],
+    ),
+}  # fmt: skip
 
 
 def seed(warehouse: Warehouse) -> None:
@@ -167,6 +204,16 @@ def seed(warehouse: Warehouse) -> None:
         [SyncedRun(REPOSITORY, 100, 1, at(50), no_pull_request=True), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
     )
     warehouse.write_sync_cursors([SyncCursor(REPOSITORY, "runs", at(-60), at(30), "digest", at(50))])
+    warehouse.write_person_verdicts(
+        [
+            a_saying(said=50, cause=Cause.INFRASTRUCTURE, category="", person="alice"),
+            a_saying(job=1000, said=60, cause=Cause.INFRASTRUCTURE, category="accelerator", why="card 3"),
+            a_saying(run=101, said=55, withdrawn=True),
+            a_saying(run=101, said=54),
+            a_saying(run=102, said=0),
+        ]
+    )
+    warehouse.write_verdict_changes([a_change()])
     warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 

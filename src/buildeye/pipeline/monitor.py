@@ -20,6 +20,7 @@ from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import Around, Baselines, Read, cancelled, classify
 from buildeye.pipeline.history import history_around, thresholds_of, window_of
 from buildeye.pipeline.metadata import Build
+from buildeye.pipeline.people import overrule
 from buildeye.pipeline.recommend import recommend
 from buildeye.pipeline.sync import Scope, sync
 from buildeye.pipeline.sync.scope import CLOCKS, Progress
@@ -67,6 +68,7 @@ def monitor(
     builds = builds_between(warehouse, logs, settings, since, now + CLOCKS, warn)
     findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
     _keep_verdicts(warehouse, findings, settings.target_repository.full_name)
+    findings = overrule(findings, warehouse, settings.target_repository.full_name)
     stops = [kind for _, kind in cancelled(builds)]
     reports = write_reports(
         findings,

@@ -25,7 +25,7 @@ def _for(finding: Finding) -> tuple[Suggestion, ...]:
             "gh run rerun" in s.command for s in found
         ):
             found.append(_rerun(finding.run.id))
-    if not found:
+    if not found and not finding.verdict.person:
         found.append(_look(finding))
     unique = list({(s.title, s.command): s for s in found}.values())
     own = unique[:1] if finding.verdict.cause is Cause.INTERFERENCE else []

@@ -16,12 +16,14 @@ from buildeye.model import (
     KeyLine,
     Level,
     MergeRange,
+    PersonVerdict,
     PullRequest,
     Reason,
     Run,
     Step,
     Suggestion,
     Verdict,
+    VerdictChange,
 )
 
 Row = Mapping[str, Any]
@@ -163,6 +165,39 @@ def verdict_of(row: Row) -> Verdict:
         ),
         related_pull_requests=tuple(row["related_pull_requests"]),
         person=row["person"],
+    )
+
+
+def person_verdict_of(row: Row) -> PersonVerdict:
+    """What a person said, from a row with the columns of `buildeye.person_verdict`."""
+    return PersonVerdict(
+        repository_full_name=row["repository_full_name"],
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        why=row["why"],
+        person=row["person"],
+        said_at=row["said_at"],
+        withdrawn=bool(row["withdrawn"]),
+    )
+
+
+def verdict_change_of(row: Row) -> VerdictChange:
+    """A change of our own judgement, from a row with the columns of `buildeye.verdict_change`."""
+    return VerdictChange(
+        repository_full_name=row["repository_full_name"],
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        changed_at=row["changed_at"],
+        cause_before=Cause(row["cause_before"]),
+        category_before=row["category_before"],
+        confidence_before=row["confidence_before"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        confidence=row["confidence"],
+        reasons=tuple(row["reasons"]),
+        why=row["why"],
     )
 
 

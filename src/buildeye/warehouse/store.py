@@ -14,7 +14,18 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from buildeye.model import CaseRun, CheckRun, Job, PullRequest, Push, Run, UsageError, Verdict
+from buildeye.model import (
+    CaseRun,
+    CheckRun,
+    Job,
+    PersonVerdict,
+    PullRequest,
+    Push,
+    Run,
+    UsageError,
+    Verdict,
+    VerdictChange,
+)
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
 from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
@@ -100,6 +111,14 @@ class Warehouse:
     def write_verdicts(self, verdicts: Sequence[Verdict], repository: str) -> None:
         """Keep verdicts on jobs of `repository` (`owner/name`), one row a job; the later `judged_at` wins."""
         self._write(rows.verdicts(repository), verdicts)
+
+    def write_person_verdicts(self, said: Sequence[PersonVerdict]) -> None:
+        """Keep what people said, one row a job or whole run; the later `said_at` wins, also over one taken back."""
+        self._write(rows.PERSON_VERDICTS, said)
+
+    def write_verdict_changes(self, changes: Sequence[VerdictChange]) -> None:
+        """Keep changes of our own judgement, one row a job and moment."""
+        self._write(rows.VERDICT_CHANGES, changes)
 
     def write_logs(self, logs: Sequence[KeptLog]) -> None:
         """Keep where logs are, one row a job; the later `checked_at` wins."""
