@@ -6,6 +6,7 @@ An expression over a metric nobody has is answered with nothing, and so is one t
 
 import base64
 import json
+import math
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -226,7 +227,7 @@ def parts_of(since: datetime, until: datetime, step: timedelta) -> Sequence[tupl
     if points > most:
         raise UsageError(
             f"the time has {points:,} points, more than {most:,}; "
-            f"take a step of at least {(until - since).total_seconds() / (most - 1):.0f} seconds"
+            f"take a step of at least {math.ceil((until - since).total_seconds() / (most - 1))} seconds"
         )
     starts = [since + step * first for first in range(0, points, MOST_POINTS)]
     return [(start, min(until, start + step * (MOST_POINTS - 1))) for start in starts]
