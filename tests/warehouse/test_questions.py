@@ -11,7 +11,7 @@ from buildeye.model import UsageError
 from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
-from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
+from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, an_incident, at
 
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "failed_jobs_since": (
@@ -118,6 +118,13 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "artifacts": [7, 8]},
         [{"artifact_id": 7, "cases": 9, "troubles": []}],
     ),
+    "incidents_between": (
+        {"since": at(60), "until": at(90)},
+        [
+            {"id": "a1", "provider": "github", "components": ["Actions", "Packages"], "resolved_at": at(60)},
+            {"id": "b2", "impact": "major", "status": "identified", "resolved_at": None},
+        ],
+    ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
         [
@@ -167,6 +174,14 @@ def seed(warehouse: Warehouse) -> None:
         [SyncedRun(REPOSITORY, 100, 1, at(50), no_pull_request=True), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
     )
     warehouse.write_sync_cursors([SyncCursor(REPOSITORY, "runs", at(-60), at(30), "digest", at(50))])
+    warehouse.write_incidents(
+        [
+            an_incident(),
+            an_incident("b2", began=90, updated=95, resolved=None, status="identified"),
+            an_incident("before", resolved=59.9),
+            an_incident("after", began=90.1, resolved=None),
+        ]
+    )
     warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 

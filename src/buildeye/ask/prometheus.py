@@ -8,19 +8,18 @@ import base64
 import json
 import math
 import re
-import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
 
 import httpx2
-import stamina
 
 from buildeye import __version__
 from buildeye.ask.series import Series, joined, no_answer, series_of
 from buildeye.config import Settings
 from buildeye.config.secrets import MASK, masked
+from buildeye.github.outside import AwayError, TooLargeError, body_of, patiently
 from buildeye.github.transport import environment_transport
 from buildeye.model import OutsideError, UsageError
 
@@ -32,14 +31,6 @@ RETRIES = 2
 PAUSE = 0.5  # seconds before the first other try
 _WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
 _GATEWAY = frozenset({502, 503, 504})
-
-
-class _AwayError(Exception):
-    """What stands before the server answers that it is not there."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
 
 
 class Prometheus:
@@ -136,21 +127,25 @@ class Prometheus:
     def _ask(self, method: str, path: str, asked: Mapping[str, str]) -> Any:
         """The `data` of an answer; what may pass by itself is tried again."""
         try:
-            for attempt in stamina.retry_context(
-                on=_may_pass, attempts=self._tries, timeout=None, wait_initial=self._pause, wait_jitter=self._pause
-            ):
-                with attempt:
-                    return self._once(method, f"{self._base}/api/v1/{path}", asked)
+            url = f"{self._base}/api/v1/{path}"
+            return patiently(lambda: self._once(method, url, asked), self._tries, self._pause)
+        except TooLargeError:
+            raise UsageError(
+                f"the answer of {self.place} is larger than {MOST_BYTES // 1024**2} MiB; "
+                "ask for a shorter time, a larger step or fewer series"
+            ) from None
         except httpx2.TimeoutException:
-            raise self._late() from None
-        except _AwayError as error:
+            raise OutsideError(
+                f"{self.place} did not answer within {self._timeout:g} seconds; "
+                "ask for a shorter time, or raise prometheus.timeout_seconds"
+            ) from None
+        except AwayError as error:
             raise OutsideError(f"{self.place} answered {error.status}, {self._tries} times in a row") from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             reason = self._told(str(error)) or type(error).__name__
             raise OutsideError(
                 f"{self.place} cannot be reached: {reason}; check the network, the proxy and prometheus.url"
             ) from None
-        raise AssertionError("stamina ends by returning or raising")
 
     def _once(self, method: str, url: str, asked: Mapping[str, str]) -> Any:
         given = dict(asked) | {"timeout": f"{self._timeout:g}s"}
@@ -158,25 +153,12 @@ class Prometheus:
         with self._client.stream(
             method, url, data=given if posted else None, params=None if posted else given
         ) as response:
-            body = self._body(response)
+            body = body_of(response, MOST_BYTES, self._timeout)
         data = _json(body)
         if response.is_success and isinstance(data, dict) and data.get("status") == "success":
             return data.get("data")
         self._refuse(response, data if isinstance(data, dict) else {})
         raise no_answer(self.place)
-
-    def _body(self, response: httpx2.Response) -> bytes:
-        body, ends = bytearray(), time.monotonic() + self._timeout
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > MOST_BYTES:
-                raise UsageError(
-                    f"the answer of {self.place} is larger than {MOST_BYTES // 1024**2} MiB; "
-                    "ask for a shorter time, a larger step or fewer series"
-                )
-            if time.monotonic() > ends:
-                raise self._late()
-        return bytes(body)
 
     def _refuse(self, response: httpx2.Response, data: Mapping[str, Any]) -> None:
         """Raise what an answer that is no success means; an answer that says it is one passes."""
@@ -185,19 +167,13 @@ class Prometheus:
         if kind in {"bad_data", "execution"}:
             raise UsageError(f"{self.place} does not take the expression: {reason or 'no reason given'}")
         if status in _GATEWAY and not kind:
-            raise _AwayError(status)
+            raise AwayError(status)
         if status in {401, 403}:
             raise OutsideError(f"{self.place} answered {status}: PROMETHEUS_TOKEN is missing, wrong or may not read")
         if response.is_redirect:
             raise OutsideError(f"{self.place} answered {status}, a redirect; set prometheus.url to the server itself")
         if not response.is_success or kind:
             raise OutsideError(f"{self.place} answered {status}: {reason or 'no reason given; check prometheus.url'}")
-
-    def _late(self) -> OutsideError:
-        return OutsideError(
-            f"{self.place} did not answer within {self._timeout:g} seconds; "
-            "ask for a shorter time, or raise prometheus.timeout_seconds"
-        )
 
     def _told(self, text: str) -> str:
         """A server's own words on one line, without what must not be shown."""
@@ -268,9 +244,3 @@ def _json(body: bytes) -> Any:
         return json.loads(body)
     except ValueError:
         return None
-
-
-def _may_pass(error: Exception) -> bool:
-    if isinstance(error, httpx2.TimeoutException | httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-        return False
-    return isinstance(error, httpx2.TransportError | httpx2.DecodingError | _AwayError)

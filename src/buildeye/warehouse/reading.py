@@ -12,6 +12,7 @@ from buildeye.model import (
     Diagnosis,
     Evidence,
     Excerpt,
+    Incident,
     Job,
     KeyLine,
     Level,
@@ -163,6 +164,22 @@ def verdict_of(row: Row) -> Verdict:
         ),
         related_pull_requests=tuple(row["related_pull_requests"]),
         person=row["person"],
+    )
+
+
+def incident_of(row: Row) -> Incident:
+    """An incident, from a row with the columns of `buildeye.incident`."""
+    return Incident(
+        id=row["id"],
+        name=row["name"],
+        started_at=row["started_at"],
+        updated_at=row["updated_at"],
+        impact=row["impact"],
+        status=row["status"],
+        components=tuple(row["components"]),
+        resolved_at=row["resolved_at"],
+        html_url=row["html_url"],
+        provider=row["provider"],
     )
 
 
