@@ -30,7 +30,8 @@ LONGEST_REASON = 300  # characters of a server's own words that an error repeats
 RETRIES = 2
 PAUSE = 0.5  # seconds before the first other try
 _WORD = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*")
-_GATEWAY = frozenset({502, 503, 504})
+_REFUSED = frozenset({400, 422})  # whatever the name of its kind, which differs among those that speak this
+_GATEWAY = frozenset({502, 503, 504})  # unless the server itself says what is wrong
 
 
 class Prometheus:
@@ -164,7 +165,7 @@ class Prometheus:
         """Raise what an answer that is no success means; an answer that says it is one passes."""
         kind, reason = data.get("errorType"), self._told(str(data.get("error") or ""))
         status = response.status_code
-        if kind in {"bad_data", "execution"}:
+        if status in _REFUSED and kind:
             raise UsageError(f"{self.place} does not take the expression: {reason or 'no reason given'}")
         if status in _GATEWAY and not kind:
             raise AwayError(status)
