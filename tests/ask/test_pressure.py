@@ -8,7 +8,7 @@ import pytest
 from buildeye.ask import Prometheus
 from buildeye.config import Settings
 from buildeye.model import PoolLoad
-from buildeye.pipeline.pressure import STEP, pool_loads
+from buildeye.pipeline.pressure import STEP, loads_of_pass, pool_loads
 
 from .day import BEGAN, ENDED, RUSH
 
@@ -74,6 +74,24 @@ def test_a_prometheus_that_does_not_answer_is_one_warning() -> None:
         found, (warned,) = loads(absent)
     assert found == []
     assert "Prometheus at 127.0.0.1:1 cannot be reached" in warned
+
+
+def test_a_pass_asks_the_prometheus_of_the_settings(address: str) -> None:
+    assert len(loads_of_pass(settings(url=address), BEGAN, ENDED, pytest.fail)) == 2 * 289
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("", []),
+        ("http://metrics:port", ["the load of runner pools is not known: prometheus.url is no address; "
+                                 "such as http://prometheus:9090"]),
+    ],
+)  # fmt: skip
+def test_a_pass_without_a_prometheus_has_no_loads(url: str, said: list[str]) -> None:
+    warned: list[str] = []
+    assert loads_of_pass(settings(url=url), BEGAN, ENDED, warned.append) == []
+    assert warned == said
 
 
 @pytest.mark.parametrize("days", [1, 90])

@@ -180,7 +180,8 @@ BROKEN = '{"status": "success", "data": {"resultType": "vector", "result": [{"me
          OutsideError, "answered 503: query timed out"),
         (httpx2.Response(422, json={"status": "error", "errorType": "execution", "error": f"too many {ECHO}"}),
          UsageError, "does not take the expression: too many"),
-        (httpx2.Response(422, json={"status": "error", "errorType": "422", "error": "unexpected token"}),  # VictoriaMetrics
+        # as VictoriaMetrics words it
+        (httpx2.Response(422, json={"status": "error", "errorType": "422", "error": "unexpected token"}),
          UsageError, "does not take the expression: unexpected token"),
     ],
 )  # fmt: skip

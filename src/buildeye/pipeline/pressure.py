@@ -7,13 +7,26 @@ import math
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from buildeye.ask import Prometheus, Series
+from buildeye.ask import Prometheus, Series, prometheus_of
 from buildeye.config import Settings
 from buildeye.model import BuildEyeError, PoolLoad
 
 STEP = timedelta(minutes=5)
 
 Loads = dict[tuple[str, datetime], float]
+
+
+def loads_of_pass(settings: Settings, since: datetime, until: datetime, warn: Callable[[str], None]) -> list[PoolLoad]:
+    """What `pool_loads` gives by the Prometheus that the settings name; nothing when they name none. It never fails."""
+    try:
+        prometheus = prometheus_of(settings)
+    except BuildEyeError as error:
+        warn(f"the load of runner pools is not known: {error}")
+        return []
+    if prometheus is None:
+        return []
+    with prometheus:
+        return pool_loads(prometheus, settings, since, until, warn)
 
 
 def pool_loads(
