@@ -8,6 +8,7 @@ from buildeye.model import (
     Diagnosis,
     Evidence,
     Excerpt,
+    Incident,
     Job,
     KeyLine,
     Level,
@@ -181,4 +182,20 @@ def a_pull(number: int = 7, *, updated: float = 3, title: str = "Turn", files: t
         html_url=f"https://example.test/pull/{number}",
         changed_files=files,
         repository_full_name=REPOSITORY,
+    )
+
+
+def an_incident(
+    number: str = "a1", *, began: float = 0, updated: float = 60, resolved: float | None = 60, status: str = "resolved"
+) -> Incident:
+    return Incident(
+        id=number,
+        name="Actions is slow",
+        started_at=at(began),
+        updated_at=at(updated),
+        impact="major",
+        status=status,
+        components=("Actions", "Packages"),
+        resolved_at=None if resolved is None else at(resolved),
+        html_url=f"https://stspg.example/{number}",
     )

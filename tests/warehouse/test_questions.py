@@ -22,6 +22,7 @@ from .facts import (
     a_run,
     a_saying,
     a_verdict,
+    an_incident,
     at,
 )
 
@@ -130,6 +131,13 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "artifacts": [7, 8]},
         [{"artifact_id": 7, "cases": 9, "troubles": []}],
     ),
+    "incidents_between": (
+        {"since": at(60), "until": at(90)},
+        [
+            {"id": "a1", "provider": "github", "components": ["Actions", "Packages"], "resolved_at": at(60)},
+            {"id": "b2", "impact": "major", "status": "identified", "resolved_at": None},
+        ],
+    ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
         [
@@ -214,6 +222,14 @@ def seed(warehouse: Warehouse) -> None:
         ]
     )
     warehouse.write_verdict_changes([a_change()])
+    warehouse.write_incidents(
+        [
+            an_incident(),
+            an_incident("b2", began=90, updated=95, resolved=None, status="identified"),
+            an_incident("before", resolved=59.9),
+            an_incident("after", began=90.1, resolved=None),
+        ]
+    )
     warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from buildeye.model import Cause, Determinism, Job, PullRequest, Run
+from buildeye.model import Cause, Determinism, Incident, Job, PullRequest, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Past:
 
     `attempts` holds every attempt of every run, oldest first; `jobs` those of all attempts. Logs of jobs that ended
     more than `log_days` days before `now` have expired. `forks` are the authors who push to their own fork, for whom
-    GitHub leaves a run's `pull_requests` empty.
+    GitHub leaves a run's `pull_requests` empty. `incidents` are what its status page tells.
     """
 
     seed: int
@@ -71,6 +71,7 @@ class Past:
     forks: frozenset[str] = frozenset()
     log_days: float = 14
     plots: Mapping[int, Plot] = field(default_factory=dict, repr=False)
+    incidents: tuple[Incident, ...] = ()
 
     @property
     def full_name(self) -> str:

@@ -12,6 +12,7 @@ from buildeye.model import (
     Diagnosis,
     Evidence,
     Excerpt,
+    Incident,
     Job,
     KeyLine,
     Level,
@@ -168,6 +169,7 @@ def verdict_of(row: Row) -> Verdict:
     )
 
 
+<<<<<<< HEAD
 def person_verdict_of(row: Row) -> PersonVerdict:
     """What a person said, from a row with the columns of `buildeye.person_verdict`."""
     return PersonVerdict(
@@ -198,6 +200,21 @@ def verdict_change_of(row: Row) -> VerdictChange:
         confidence=row["confidence"],
         reasons=tuple(row["reasons"]),
         why=row["why"],
+=======
+def incident_of(row: Row) -> Incident:
+    """An incident, from a row with the columns of `buildeye.incident`."""
+    return Incident(
+        id=row["id"],
+        name=row["name"],
+        started_at=row["started_at"],
+        updated_at=row["updated_at"],
+        impact=row["impact"],
+        status=row["status"],
+        components=tuple(row["components"]),
+        resolved_at=row["resolved_at"],
+        html_url=row["html_url"],
+        provider=row["provider"],
+>>>>>>> outside
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
+<<<<<<< HEAD
 from buildeye.model import (
     CheckRun,
     Evidence,
@@ -20,6 +21,9 @@ from buildeye.model import (
     Verdict,
     VerdictChange,
 )
+=======
+from buildeye.model import CheckRun, Evidence, Incident, Job, PullRequest, Push, Run, UsageError, Verdict
+>>>>>>> outside
 from buildeye.warehouse import version
 from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
 
@@ -235,6 +239,22 @@ BASELINES: Final = Table[Baseline](
     },
 )
 
+INCIDENTS: Final = Table[Incident](
+    "buildeye.incident",
+    {
+        "provider": lambda incident: incident.provider,
+        "id": lambda incident: incident.id,
+        "name": lambda incident: incident.name,
+        "impact": lambda incident: incident.impact,
+        "status": lambda incident: incident.status,
+        "components": lambda incident: list(incident.components),
+        "started_at": lambda incident: _time(incident.started_at),
+        "resolved_at": lambda incident: incident.resolved_at and _time(incident.resolved_at),
+        "updated_at": lambda incident: _time(incident.updated_at),
+        "html_url": lambda incident: incident.html_url,
+        "_version": lambda incident: version.moment_version(incident.updated_at, incident),
+    },
+)
 
 SYNC_CURSORS: Final = Table[SyncCursor](
     "buildeye.sync_cursor",

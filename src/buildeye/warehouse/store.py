@@ -14,6 +14,7 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+<<<<<<< HEAD
 from buildeye.model import (
     CaseRun,
     CheckRun,
@@ -26,6 +27,9 @@ from buildeye.model import (
     Verdict,
     VerdictChange,
 )
+=======
+from buildeye.model import CaseRun, CheckRun, Incident, Job, PullRequest, Push, Run, UsageError, Verdict
+>>>>>>> outside
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
 from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
@@ -138,6 +142,10 @@ class Warehouse:
     def write_read_artifact(self, artifact: caserows.ReadArtifact) -> None:
         """Keep that an artifact was read; the later `read_at` wins."""
         self._write(caserows.ARTIFACTS, [artifact])
+
+    def write_incidents(self, incidents: Sequence[Incident]) -> None:
+        """Keep what services said was broken, one row a provider and id; the later `updated_at` wins."""
+        self._write(rows.INCIDENTS, incidents)
 
     def write_synced_runs(self, runs: Sequence[SyncedRun]) -> None:
         """Record that the jobs of these runs are here; write the jobs before."""
