@@ -7,8 +7,8 @@ from unittest.mock import ANY
 
 import pytest
 
-from buildeye.model import Cause, UsageError
-from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
+from buildeye.model import Cause, Thing, UsageError
+from buildeye.warehouse import Baseline, JobEnvironment, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
 from .facts import (
@@ -109,7 +109,16 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     ),
     "green_logs_kept": (
         {"repository": REPOSITORY, "since": at(-100)},
-        [{"job_id": 901, "name": "unit (3.12)", "branch": "main", "completed_at": at(-29), "place": "k/901"}],
+        [
+            {
+                "job_id": 901,
+                "run_id": 90,
+                "name": "unit (3.12)",
+                "branch": "main",
+                "completed_at": at(-29),
+                "place": "k/901",
+            }
+        ],
     ),
     "green_baselines": (
         {"repository": REPOSITORY, "job_names": ["unit (3.12)", "never green"], "branch": "main"},
@@ -122,6 +131,10 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
                 "line_hashes": [5, 9],
             }
         ],
+    ),
+    "environments_of_jobs": (
+        {"repository": REPOSITORY, "jobs": [900, 1000, 404]},
+        [{"run_id": 100, "job_id": 1000, "things": [{"kind": "tool", "name": "git", "value": "2.51.0"}]}],
     ),
     "jobs_of_runs": (
         {"repository": REPOSITORY, "runs": [100, 999]},
@@ -230,6 +243,9 @@ def seed(warehouse: Warehouse) -> None:
             an_incident("after", began=90.1, resolved=None),
         ]
     )
+    git = (Thing("tool", "git", "2.51.0"),)
+    warehouse.write_environments([JobEnvironment(REPOSITORY, 100, 1000, git, at(40))])
+    warehouse.write_environments([JobEnvironment("octo/other", 200, 900, git, at(40))])
     warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 
@@ -253,7 +269,7 @@ def test_a_header_says_who_asks_and_names_every_column(embedded: Warehouse, name
 
 
 def test_a_question_nobody_saved_names_those_there_are(embedded: Warehouse) -> None:
-    with pytest.raises(UsageError, match="no saved query 'nonsense'; there are failed_jobs_since, "):
+    with pytest.raises(UsageError, match=r"no saved query 'nonsense'; there are .*failed_jobs_since, "):
         embedded.ask("nonsense")
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from buildeye.model.causes import Cause, Determinism
 from buildeye.model.diagnosis import Diagnosis, Evidence, Suggestion
+from buildeye.model.environment import Thing
 from buildeye.model.runs import Job, PullRequest, Run
 
 
@@ -130,12 +131,16 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class JobFinding:
-    """One failed job with what its log says and what is held to be true of it; `lines` are at most 50, in log order."""
+    """One failed job with what its log says and what is held to be true of it; `lines` are at most 50, in log order.
+
+    `environment` is what the job ran in and with, as far as its log tells.
+    """
 
     job: Job
     diagnosis: Diagnosis
     verdict: Verdict
     lines: tuple[LogLine, ...] = ()
+    environment: tuple[Thing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,15 @@
 """Judge every failed job of the runs that were collected; runs that did not fail yield nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from buildeye.logs.diagnose import LogReading, read_log
+from buildeye.logs.environment import read_environment
 from buildeye.logs.ruleset import RuleSet
 from buildeye.logs.source import LogFile, open_logs
-from buildeye.model import BuildEyeError, Diagnosis, Finding, Job, JobFinding, LogLine, Run, Verdict
+from buildeye.model import BuildEyeError, Diagnosis, Finding, Job, JobFinding, LogLine, Run, Thing, Verdict
 from buildeye.pipeline.metadata import Build, FailedJob
 from buildeye.triage.evidence import Window
 from buildeye.triage.facts import can_hold_failures, diagnose_facts, diagnose_run, is_failure, is_superseded
@@ -28,6 +30,7 @@ class Read:
     job: Job
     diagnosis: Diagnosis
     lines: tuple[LogLine, ...]
+    environment: tuple[Thing, ...] = ()
 
 
 Around = Callable[[Sequence[Read]], History]
@@ -120,12 +123,15 @@ def _whole(run: Run) -> Job:
 
 def _read(build: Build, failed: FailedJob, rules: RuleSet, baseline: Set[int] | None) -> Read:
     """Read one failed job's log; a log that cannot be read leaves what the job's own facts say, and the reason."""
+    environment: tuple[Thing, ...] = ()
     try:
         with _open(failed) as log:
             reading = read_log(log, rules, baseline=baseline, job=failed.job, show=MAX_SHOWN)
+            with suppress(BuildEyeError):
+                environment = read_environment(log)
     except (_NoLog, BuildEyeError) as e:
         reading = LogReading(diagnose_facts(failed.job, str(e)))
-    return Read(build, failed.job, reading.diagnosis, reading.lines)
+    return Read(build, failed.job, reading.diagnosis, reading.lines, environment)
 
 
 class _NoLog(Exception):
@@ -159,7 +165,7 @@ def _finding(pairs: Sequence[tuple[Read, Verdict]]) -> Finding:
         run=build.run,
         pipeline_type=build.pipeline_type,
         verdict=verdict,
-        jobs=tuple(JobFinding(r.job, r.diagnosis, v, r.lines) for r, v in pairs),
+        jobs=tuple(JobFinding(r.job, r.diagnosis, v, r.lines, r.environment) for r, v in pairs),
         pull_request=build.pull_request,
         related_pull_requests=verdict.related_pull_requests,
     )

@@ -27,7 +27,7 @@ from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.history import History
-from buildeye.warehouse import JobDiagnosis, Warehouse
+from buildeye.warehouse import JobDiagnosis, JobEnvironment, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
 
@@ -116,6 +116,9 @@ def _around(warehouse: Warehouse, settings: Settings, now: datetime, reads: Sequ
     """What the warehouse knows around these failures; their diagnoses are kept first, since questions go by them."""
     repository = settings.target_repository.full_name
     warehouse.write_diagnoses([JobDiagnosis(repository, r.build.run.id, r.job.id, r.diagnosis, now) for r in reads])
+    warehouse.write_environments(
+        [JobEnvironment(repository, r.build.run.id, r.job.id, r.environment, now) for r in reads if r.environment]
+    )
     ends = [r.job.completed_at or r.build.run.updated_at or now for r in reads]
     return history_around(warehouse, settings, min(ends), max(ends), now)
 

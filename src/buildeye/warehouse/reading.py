@@ -23,6 +23,7 @@ from buildeye.model import (
     Run,
     Step,
     Suggestion,
+    Thing,
     Verdict,
     VerdictChange,
 )
@@ -169,7 +170,6 @@ def verdict_of(row: Row) -> Verdict:
     )
 
 
-<<<<<<< HEAD
 def person_verdict_of(row: Row) -> PersonVerdict:
     """What a person said, from a row with the columns of `buildeye.person_verdict`."""
     return PersonVerdict(
@@ -200,7 +200,9 @@ def verdict_change_of(row: Row) -> VerdictChange:
         confidence=row["confidence"],
         reasons=tuple(row["reasons"]),
         why=row["why"],
-=======
+    )
+
+
 def incident_of(row: Row) -> Incident:
     """An incident, from a row with the columns of `buildeye.incident`."""
     return Incident(
@@ -214,8 +216,12 @@ def incident_of(row: Row) -> Incident:
         resolved_at=row["resolved_at"],
         html_url=row["html_url"],
         provider=row["provider"],
->>>>>>> outside
     )
+
+
+def things_of(row: Row) -> tuple[Thing, ...]:
+    """What a job ran in and with, from a row with the column `things` of `buildeye.job_environment`."""
+    return tuple(Thing(each["kind"], each["name"], each["value"]) for each in row["things"])
 
 
 def _time(moment: datetime) -> datetime | None:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
-<<<<<<< HEAD
 from buildeye.model import (
     CheckRun,
     Evidence,
+    Incident,
     Job,
     PersonVerdict,
     PullRequest,
@@ -21,11 +21,8 @@ from buildeye.model import (
     Verdict,
     VerdictChange,
 )
-=======
-from buildeye.model import CheckRun, Evidence, Incident, Job, PullRequest, Push, Run, UsageError, Verdict
->>>>>>> outside
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -253,6 +250,18 @@ INCIDENTS: Final = Table[Incident](
         "updated_at": lambda incident: _time(incident.updated_at),
         "html_url": lambda incident: incident.html_url,
         "_version": lambda incident: version.moment_version(incident.updated_at, incident),
+    },
+)
+
+ENVIRONMENTS: Final = Table[JobEnvironment](
+    "buildeye.job_environment",
+    {
+        "repository_full_name": lambda row: row.repository_full_name,
+        "run_id": lambda row: row.run_id,
+        "job_id": lambda row: row.job_id,
+        "things": lambda row: [(thing.kind, thing.name, thing.value) for thing in sorted(set(row.things))],
+        "read_at": lambda row: _time(row.read_at),
+        "_version": lambda row: version.moment_version(row.read_at, row),
     },
 )
 

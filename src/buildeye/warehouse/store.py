@@ -14,10 +14,10 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-<<<<<<< HEAD
 from buildeye.model import (
     CaseRun,
     CheckRun,
+    Incident,
     Job,
     PersonVerdict,
     PullRequest,
@@ -27,12 +27,9 @@ from buildeye.model import (
     Verdict,
     VerdictChange,
 )
-=======
-from buildeye.model import CaseRun, CheckRun, Incident, Job, PullRequest, Push, Run, UsageError, Verdict
->>>>>>> outside
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.rows import Prepared
 
 if TYPE_CHECKING:
@@ -131,6 +128,10 @@ class Warehouse:
     def write_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Keep the line sets of green jobs; of two for one job name and branch the one completed later counts."""
         self._write(rows.BASELINES, baselines)
+
+    def write_environments(self, environments: Sequence[JobEnvironment]) -> None:
+        """Keep what jobs ran in and with, one row a job; the later `read_at` wins."""
+        self._write(rows.ENVIRONMENTS, environments)
 
     def write_test_runs(self, cases: Iterable[CaseRun]) -> int:
         """Keep test cases while they come, a batch at a time, and give their number; the same report again adds none.
