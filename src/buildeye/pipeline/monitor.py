@@ -25,6 +25,7 @@ from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.judge import Sighting, Thresholds, Window
+from buildeye.triage.templates import load_templates
 from buildeye.warehouse import JobDiagnosis, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
@@ -110,7 +111,7 @@ def judged(
         ),
         progress=progress,
     )
-    return recommend(found)
+    return recommend(found, load_templates(settings.storage.knowledge_dirs), target.branch)
 
 
 def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str], *, now: datetime) -> list[Sighting]:

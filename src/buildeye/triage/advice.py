@@ -20,6 +20,8 @@ RULES_ADVICE = 30
 """Where the advice of rules stands among equal costs (`Template.order`)."""
 
 _COST = {Cost.LOW: 0, Cost.MEDIUM: 1, Cost.HIGH: 2}
+RERUN = "rerun"
+"""The group of templates that say whether a re-run helps, and why."""
 _RERUN = re.compile(r"gh run rerun\b")
 _BARE = re.compile(r"(?i)(?:re-run|run it)(?: once)?(?: more)?(?: the failed jobs?| the job)?")
 """A title that says no more than to re-run."""
@@ -104,7 +106,9 @@ def _pieces(situation: Situation, templates: Sequence[Template]) -> list[_Piece]
     advised = any(not piece.reruns for piece in own)
     values = situation.values()
     found: list[_Piece] = []
-    for template in templates:
+    for template in sorted(templates, key=lambda template: template.fallback):
+        if template.fallback and (advised or any(piece.group != RERUN for piece in found)):
+            continue
         if template.group and any(template.group == piece.group for piece in found):
             continue
         if (piece := _filled(template, situation, values, advised)) is not None:
@@ -138,9 +142,11 @@ def _is_about(diagnosis: Diagnosis, situation: Situation) -> bool:
 def _joined(own: Sequence[_Piece], found: Sequence[_Piece]) -> list[_Piece]:
     """Both kinds of advice; a re-run that a rule suggests and the reason that a template gives become one."""
     rule = next((piece for piece in own if piece.reruns), None)
-    reason = next((piece for piece in found if piece.reruns and piece.group and not piece.step), None)
+    reason = next((piece for piece in found if piece.group == RERUN and not piece.step), None)
     if rule is None or reason is None:
         return [*own, *found]
+    if not reason.reruns:  # it says not to re-run
+        return [*(p for p in own if not (p.reruns and _BARE.match(p.suggestion.title))), *found]
     said, why = rule.suggestion, reason.suggestion
     title = why.title
     if not _BARE.fullmatch(said.title):
@@ -159,11 +165,13 @@ def _filled(template: Template, situation: Situation, known: Mapping[str, str], 
     commands = [filled for command in template.command if (filled := fill_command(command, values)) is not None]
     if title is None or (template.command and not commands):
         return None
-    steps = tuple(filled for step in template.steps if (filled := fill_text(step, values)) is not None)
-    suggestion = Suggestion(title, template.cost, steps, commands[0] if commands else "")
-    return _Piece(
-        suggestion, template.order, template.id, template.group, template.lead, step=template.place == "step"
+    steps = tuple(
+        filled[:1].upper() + filled[1:] if step.startswith("{why}") else filled
+        for step in template.steps
+        if (filled := fill_text(step, values)) is not None
     )
+    suggestion = Suggestion(title, template.cost, steps, commands[0] if commands else "")
+    return _Piece(suggestion, template.order, template.id, template.group, template.lead, step=template.place == "step")
 
 
 def _from_reason(template: Template, situation: Situation) -> dict[str, str]:

@@ -154,12 +154,12 @@ class Situation:
         merges = verdict.merge_range
         return {
             "culprit": _name(first),
-            "culprit_sha": _sha(first.sha) if first else "",
+            "culprit_sha": _sha(first.sha)[:SHORT] if first else "",
             "culprit_why": first.why if first else "",
             "other_culprit": _name(second),
             "culprits": _listed(_name(culprit) for culprit in verdict.culprits),
-            "good": _sha(merges.good) if merges else "",
-            "bad": _sha(merges.bad) if merges else "",
+            "good": _sha(merges.good)[:SHORT] if merges else "",
+            "bad": _sha(merges.bad)[:SHORT] if merges else "",
             "merges": str(merges.merges) if merges and merges.merges > 1 else "",
             "related": _listed(f"#{number}" for number in verdict.related_pull_requests),
         }

@@ -6,7 +6,7 @@ Those that come with Build-Eye lie in `knowledge/advice/`; a user's in `advice/*
 
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import field
 from functools import cache
 from pathlib import Path
@@ -62,7 +62,8 @@ class Template:
     `command` holds alternatives: the first that can be filled is taken. `from_reason` names reasons of the verdict, one
     of which must be there; it fills {quote} and {why}, and the groups of the pattern `from_quote` fill more. Of one
     `group` only the first that applies is told. `order` ranks among equal costs: the advice of rules stands at 30. With
-    `lead` it comes before cheaper advice; `place` "step" makes it the last step of what is told first.
+    `lead` it comes before cheaper advice; `place` "step" makes it the last step of what is told first. A `fallback` is
+    told only when there is nothing else to say than to re-run.
     """
 
     id: Text
@@ -76,6 +77,7 @@ class Template:
     group: str = ""
     order: int = 50
     lead: bool = False
+    fallback: bool = False
     place: Literal["suggestion", "step"] = "suggestion"
 
 
@@ -164,8 +166,3 @@ def pattern_problem(pattern: str) -> str | None:
     except re.error as e:
         return f"is not a regular expression ({e})"
     return "repeats a repeat, which can take for ever" if slow else None
-
-
-def ids(templates: Sequence[Template]) -> list[str]:
-    """The ids in order."""
-    return [template.id for template in templates]
