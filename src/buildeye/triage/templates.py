@@ -93,9 +93,10 @@ def load_templates(folders: Iterable[Path] = ()) -> tuple[Template, ...]:
     Raises UsageError that names file, entry and field.
     """
     own = [template for folder in folders for path in _files_in(folder) for template in load_file(path)]
-    return tuple({t.id: t for t in reversed([*own, *packaged_templates()])}.values())[::-1] if own else (
-        packaged_templates()
-    )  # fmt: skip
+    first: dict[str, Template] = {}
+    for template in (*own, *packaged_templates()):
+        first.setdefault(template.id, template)
+    return tuple(first.values())
 
 
 @cache
