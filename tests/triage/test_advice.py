@@ -95,7 +95,8 @@ SENSIBLE = [
     ("fail-fast", "Nothing to do"), ("none", "Nothing to do"), ("unknown", "build-eye explain"),
     ("test-failure", "alone"), ("rate-limit", "rate_limit"), ("missing-artifact", "artifacts"),
     ("runner-contention", "Wait"), ("image-update", "digest"), ("upstream-change", "Pin"),
-    ("shared-resource", "collided"), ("version-matrix", "leg"), ("broken-trunk", "update the branch"), ("concurrent-merge", "main"),
+    ("shared-resource", "collided"), ("version-matrix", "leg"), ("broken-trunk", "update the branch"),
+    ("concurrent-merge", "main"),
 ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Files of advice: ours are good, a user's come first, and a mistake in one is told with file, entry and field."""
 
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from buildeye.logs.rules import load_pack
 from buildeye.logs.ruleset import load_ruleset
 from buildeye.model import Cause, Cost, UsageError
 from buildeye.triage.advice import advise
-from buildeye.triage.advicelint import lint_templates
-from buildeye.triage.templates import Template, load_file, load_templates, packaged_templates
+from buildeye.triage.advicelint import OF_A_REASON, lint_templates
+from buildeye.triage.situation import PLACES
+from buildeye.triage.templates import Template, When, load_file, load_templates, packaged_templates
+from tests.triage.cases import job
 from tests.triage.test_advice import finding, verdict
 
 OWN = """
@@ -162,3 +165,30 @@ def test_what_a_reason_fills_may_be_used() -> None:
         "a.b", "Pin {package}: {why}", Cost.LOW, from_reason=("moved",), from_quote=r"(?P<package>\w+) moved"
     )
     assert lint_templates([template]) == []
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "advice.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("fields", {f.name for f in fields(Template)}),
+        ("conditions", {f.name for f in fields(When)}),
+        ("placeholders", {f"{{{name}}}" for name in PLACES | OF_A_REASON}),
+    ],
+)
+def test_the_page_names_all_there_are_and_no_others(kind: str, names: set[str]) -> None:
+    section = PAGE.split(f"## {kind.capitalize()}\n")[1].split("\n## ")[0]
+    first = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
+    assert {name for cell in first for name in re.findall(r"`([^`]+)`", cell)} == names
+
+
+def test_the_example_of_the_page_is_good_advice(folder: Path) -> None:
+    path = folder / "advice" / "page.toml"
+    path.write_text(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)[0])
+    assert lint_templates(load_file(path)) == []
+    held = verdict(Cause.INFRASTRUCTURE, "disk-full")
+    one = finding(held)
+    there = replace(one, jobs=(replace(one.jobs[0], job=job(runner_name="a3-4-07")),))
+    assert advise(there, load_templates([folder]))[0].command == "acme page --runner a3-4-07 --run 1"
