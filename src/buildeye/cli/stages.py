@@ -109,8 +109,11 @@ def classify(
 def recommend(
     input: Path = INPUT,
     output: Path = typer.Option(Path("data/recommendations.json"), "--output", help="Where to write the advice."),
+    config: Path | None = CONFIG,
 ) -> None:
     """Stage 4: what to do about each failure, cheapest first.
+
+    Advice of your own is read from the folders of storage.knowledge_dirs (docs/advice.md).
 
     \b
     Example:
@@ -118,8 +121,12 @@ def recommend(
     """
     from buildeye.pipeline import recommend as stage
     from buildeye.pipeline.findings import read_findings, write_findings
+    from buildeye.triage.templates import load_templates
 
-    findings = stage.recommend(read_findings(input, "classifications", "classify"))
+    found = read_findings(input, "classifications", "classify")
+    settings = settings_for(config, {})
+    templates = load_templates(settings.storage.knowledge_dirs)
+    findings = stage.recommend(found, templates, settings.target_repository.branch)
     write_findings(output, findings, "recommendations")
     typer.echo(f"{output}: advice for {len(findings)} runs")
 

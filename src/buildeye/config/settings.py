@@ -297,7 +297,7 @@ class Storage(Section):
         "where logs of jobs are kept",
         pattern=r"^(s3://[^/@?#]+(/[^@?#]*)?|[^:]*)$",
     )
-    knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs of your own")
+    knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs and advice of your own")
     retention_days: Count = counted(365, "days", 1, 3650, "days facts and logs are kept")
 
     @field_serializer("warehouse_dsn")

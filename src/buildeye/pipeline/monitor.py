@@ -27,6 +27,7 @@ from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
 from buildeye.triage.history import History
+from buildeye.triage.templates import load_templates
 from buildeye.warehouse import JobDiagnosis, JobEnvironment, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
@@ -68,7 +69,7 @@ def monitor(
     builds = builds_between(warehouse, logs, settings, since, now + CLOCKS, warn)
     findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
     _keep_verdicts(warehouse, findings, settings.target_repository.full_name)
-    findings = overrule(findings, warehouse, settings.target_repository.full_name)
+    findings = advised(overrule(findings, warehouse, settings.target_repository.full_name), settings)
     stops = [kind for _, kind in cancelled(builds)]
     reports = write_reports(
         findings,
@@ -90,7 +91,7 @@ def judged(
     now: datetime,
     progress: Callable[[int], None],
 ) -> list[Finding]:
-    """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
+    """Verdicts on the runs that failed, judged beside what the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)
     target = settings.target_repository
     around: Around | None = None
@@ -98,7 +99,7 @@ def judged(
     if warehouse is not None:
         around = partial(_around, warehouse, settings, now)
         green = partial(stored_baselines, warehouse, target.full_name, target.branch)
-    found = classify(
+    return classify(
         builds,
         rules,
         thresholds_of(settings),
@@ -109,7 +110,11 @@ def judged(
         window=window_of(settings),
         progress=progress,
     )
-    return recommend(found)
+
+
+def advised(findings: Sequence[Finding], settings: Settings) -> list[Finding]:
+    """The findings with what to do about them, by the templates that the settings name."""
+    return recommend(findings, load_templates(settings.storage.knowledge_dirs), settings.target_repository.branch)
 
 
 def _around(warehouse: Warehouse, settings: Settings, now: datetime, reads: Sequence[Read]) -> History:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from buildeye.model import Cause, Finding, PersonVerdict
-from buildeye.pipeline.recommend import recommend
 from buildeye.triage.judge import speak_for_run
 from buildeye.triage.people import overruled, said_of
 from buildeye.warehouse import Warehouse
@@ -12,7 +11,7 @@ from buildeye.warehouse.reading import person_verdict_of
 
 
 def overrule(findings: Sequence[Finding], warehouse: Warehouse, repository: str) -> list[Finding]:
-    """The findings with what people said of their runs over our verdicts, and advice for what was said."""
+    """The findings with what people said of their runs over our verdicts."""
     said = said_of_runs(warehouse, repository, [finding.run.id for finding in findings])
     return [_overruled(finding, said) for finding in findings] if said else list(findings)
 
@@ -32,5 +31,4 @@ def _overruled(finding: Finding, given: Sequence[PersonVerdict]) -> Finding:
     jobs = tuple(replace(job, verdict=overruled(job.verdict, said)) if said else job for job, said in words)
     verdict = speak_for_run(job.verdict for job in jobs)
     related = finding.related_pull_requests if verdict.cause is Cause.INTERFERENCE else ()
-    [advised] = recommend([replace(finding, jobs=jobs, verdict=verdict, related_pull_requests=related)])
-    return advised
+    return replace(finding, jobs=jobs, verdict=verdict, related_pull_requests=related)
