@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from buildeye.config import Settings
-from buildeye.model import Diagnosis, PoolLoad, PullRequest, Run
+from buildeye.model import Cause, Diagnosis, PoolLoad, PullRequest, Run
 from buildeye.triage.evidence import Window
 from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.history import History
-from buildeye.triage.results import Merge, Result, Subject, subject_of
+from buildeye.triage.results import Merge, Result, Said, Subject, subject_of
 from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import Warehouse
-from buildeye.warehouse.reading import Row, diagnosis_of, job_of, pull_request_of, run_of
+from buildeye.warehouse.reading import Row, diagnosis_of, incident_of, job_of, pull_request_of, run_of, things_of
 
 NO_LOG = "its log was not read"
 MARGIN = timedelta(hours=1)
@@ -60,13 +60,36 @@ def history_around(
     )
     merges = warehouse.ask("merges_between", **place, since=known, until=now)
     results = [result_of_row(row) for row in rows]
+    ran = warehouse.ask(
+        "environments_around",
+        repository=target.full_name,
+        judged_since=since,
+        judged_until=min(until, now),
+        known_since=known,
+        known_until=now,
+    )
+    incidents = warehouse.ask("incidents_between", since=since - window.before, until=now)
     return History(
         results=results,
         merges=[merge_of_row(row) for row in merges],
+        incidents=[incident_of(row) for row in incidents],
         loads=loads,
+        things={row["job_id"]: things_of(row) for row in ran},
+        said=said_since(warehouse, target.full_name, known),
         since=min((r.ended for r in results), default=None),
         until=max((r.ended for r in results), default=None),
     )
+
+
+def said_since(warehouse: Warehouse, repository: str, since: datetime) -> dict[str, list[Said]]:
+    """What people said of failures since a moment, by the signatures of these."""
+    found: dict[str, list[Said]] = {}
+    for row in warehouse.ask("person_verdicts_since", repository=repository, since=since):
+        for job in row["jobs"]:
+            if job["signature"]:
+                said = Said(Cause(row["cause"]), row["category"], row["person"], row["said_at"], row["run_id"])
+                found.setdefault(job["signature"], []).append(said)
+    return found
 
 
 def result_of_row(row: Row) -> Result:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from buildeye.logs.environment import Change, changed
 from buildeye.model import Thing
 from buildeye.triage.evidence.own import is_machinery, is_manifest
 from buildeye.triage.evidence.piece import Piece, Window, count_strength
@@ -41,39 +42,27 @@ def last_pass_with_things(subject: Subject, history: History, alike: Sequence[Re
     return before[-1] if before else None
 
 
-def moved(before: Sequence[Thing], after: Sequence[Thing]) -> list[tuple[Thing, Thing]]:
-    """Things of both lists with different values, as (before, after); what is in one list only is no move."""
-    values: dict[tuple[str, str], set[str]] = {}
-    for thing in before:
-        values.setdefault((thing.kind, thing.name), set()).add(thing.value)
-    olds = {(thing.kind, thing.name): thing for thing in before}
-    news: dict[tuple[str, str], set[str]] = {}
-    for thing in after:
-        news.setdefault((thing.kind, thing.name), set()).add(thing.value)
-    return [
-        (olds[key], thing)
-        for thing in sorted(set(after))
-        if (key := (thing.kind, thing.name)) in values and values[key].isdisjoint(news[key])
-    ]
-
-
 def _moved(subject: Subject, before: Sequence[Thing], after: Sequence[Thing], good: Result) -> Iterator[Piece]:
-    change = subject.pull_request.changed_files if subject.pull_request else ()
-    pins = any(is_manifest(path) or is_machinery(path) for path in change)
+    files = subject.pull_request.changed_files if subject.pull_request else ()
+    pins = any(is_manifest(path) or is_machinery(path) for path in files)
     said = _said(subject)
-    found: dict[str, list[tuple[Thing, Thing]]] = {}
-    for old, new in moved(before, after):
-        found.setdefault(MOVING[new.kind], []).append((old, new))
-    for identity, pairs in found.items():
-        named = [pair for pair in pairs if identity != "image-moved" and _names(said, pair[1].name)]
-        shown = named or pairs
-        told = ", ".join(f"{new.name} {_short(old.value)} -> {_short(new.value)}" for old, new in shown[:SHOWN])
+    found: dict[str, list[Change]] = {}
+    for move in changed(before, after):
+        if move.before and move.after:
+            found.setdefault(MOVING[move.kind], []).append(move)
+    for identity, moves in found.items():
+        named = [move for move in moves if identity != "image-moved" and _names(said, move.name)]
+        told = ", ".join(_told(move) for move in (named or moves)[:SHOWN])
         yield Piece(
-            f"{identity}-by-change" if pins else identity, count_strength(len(pairs), 2.0), told,
+            f"{identity}-by-change" if pins else identity, count_strength(len(moves), 2.0), told,
             f"since run {good.run_id} passed, these moved: {told}",
         )  # fmt: skip
         if named:
-            yield Piece("moved-is-named", 1.0, named[0][1].name, f"the failure names {named[0][1].name}, which moved")
+            yield Piece("moved-is-named", 1.0, _told(named[0]), f"the failure names {named[0].name}, which moved")
+
+
+def _told(move: Change) -> str:
+    return f"{move.name} {_short(move.before)} -> {_short(move.after)}"
 
 
 def _short(value: str) -> str:
