@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from buildeye.model import Cause, Culprit, MergeRange, Step, Thing, UsageError
 from buildeye.warehouse import Baseline, JobEnvironment, KeptLog, Push, SyncCursor, SyncedRun, Warehouse, store
-from buildeye.warehouse.reading import diagnosis_of, job_of, pull_request_of, run_of, things_of, verdict_of
+from buildeye.warehouse.reading import diagnosis_of, incident_of, job_of, pull_request_of, run_of, things_of, verdict_of
 
 from .conftest import empty
 from .facts import (
@@ -24,6 +24,7 @@ from .facts import (
     a_pull,
     a_run,
     a_verdict,
+    an_incident,
     at,
 )
 
@@ -42,6 +43,14 @@ def test_a_run_comes_back_as_it_was(warehouse: Warehouse) -> None:
     assert row["pull_requests"] == [{"number": 7}]
     assert row["repository"] == {"full_name": REPOSITORY, "name": "widgets", "owner": {"login": "octo"}}
     assert row["head_commit"] == {"id": run.head_sha}
+
+
+def test_an_incident_comes_back_as_it_was_and_its_later_state_wins(warehouse: Warehouse) -> None:
+    began, ended = an_incident(updated=5, resolved=None, status="investigating"), an_incident()
+    warehouse.write_incidents([ended])
+    warehouse.write_incidents([began, replace(began, id="b2"), replace(ended, provider="elsewhere")])
+    found = [incident_of(row) for row in latest(warehouse, "buildeye.incident")]
+    assert found == [replace(ended, provider="elsewhere"), ended, replace(began, id="b2")]
 
 
 def test_a_job_comes_back_with_its_steps_and_labels(warehouse: Warehouse) -> None:

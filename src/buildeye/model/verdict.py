@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from buildeye.model.causes import Cause, Determinism
 from buildeye.model.diagnosis import Diagnosis, Evidence, Suggestion
@@ -77,6 +78,47 @@ class Verdict:
     culprits: tuple[Culprit, ...] = ()
     related_pull_requests: tuple[int, ...] = ()
     person: str = ""
+
+
+WHOLE_RUN: Final = 0
+"""The `job_id` of what a person said of all failed jobs of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonVerdict:
+    """What a person said of a failure; it wins over our own judgement, and is stored apart from it.
+
+    `job_id` is WHOLE_RUN for all failed jobs of the run; `category` is empty when the person named a cause only. Of two
+    for one job, or one run, the one said later counts; when that is `withdrawn`, our own judgement counts again.
+    """
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    cause: Cause
+    category: str
+    why: str
+    person: str
+    said_at: datetime
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """Our own judgement of a job became another one: what it was and is, and which reasons are new (their ids)."""
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    changed_at: datetime
+    cause_before: Cause
+    category_before: str
+    confidence_before: float
+    cause: Cause
+    category: str
+    confidence: float
+    reasons: tuple[str, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
