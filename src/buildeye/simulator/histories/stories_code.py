@@ -9,7 +9,7 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey, Trial, flaky, natural
 from buildeye.simulator.histories.lives import Life, land, live, start_runs
-from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, only
+from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, only, some
 from buildeye.simulator.histories.pulls import author, draft_at
 from buildeye.simulator.histories.vocabulary import MAINTAINERS, Spot, spot, words_of
 from buildeye.simulator.histories.world import World
@@ -41,6 +41,7 @@ def broken_trunk(world: World, key: str, at: datetime, rng: Random) -> None:
     """One pull request passes and merges at a time, and main fails until a fix merges."""
     place = spot(rng)
     suite, failures, jobs = _what_breaks(rng)
+    jobs = some(jobs, rng, 4)
     words = words_of(place, rng, suite)
     blow = Blow(rng.choice(failures), words)
     elsewhere = rng.random() < 0.4
@@ -82,7 +83,7 @@ def _what_breaks(rng: Random) -> tuple[str, tuple[str, ...], frozenset[JobKey]]:
 
 
 def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
-    """Two pull requests pass alone, the second merges at a time, minutes or hours after the first; together they fail."""
+    """Two pull requests pass alone and merge minutes or hours apart, the second at a time; together they fail."""
     place, user = spot(rng), spot(rng)
     suite = SUITES[rng.choice(("ut", "ut", "ut-npu", "ut-cpu", "single-0"))]
     words = dict(words_of(user, rng, suite.folder))
@@ -102,7 +103,7 @@ def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
         for where, name, some in zip((place, user), "ab", files, strict=True)
     ]
     truth = Truth(Cause.INTERFERENCE, TOGETHER, story=TOGETHER)
-    hazard = Hazard(key, (Blow(failure, words),), truth, world.now, jobs=jobs)
+    hazard = Hazard(key, (Blow(failure, words),), truth, world.now, jobs=some(jobs, rng))
     breakage = _Breakage([hazard], place, truth, claims=True)
     merged: list[int] = []
 
