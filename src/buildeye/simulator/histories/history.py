@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 
 from buildeye.model import Job, Run
@@ -35,19 +36,19 @@ LOST_LOGS = 0.02
 _Moment = Callable[[World, str, datetime, Random], None]
 _Span = Callable[[World, str, datetime, datetime, Random], None]
 _MOMENTS: tuple[tuple[str, _Moment, float], ...] = (
-    ("trunk", broken_trunk, 9.0),
+    ("trunk", broken_trunk, 13.0),
     ("together", concurrent_merge, 6.0),
     ("twins", twins, 9.0),
 )
 """Name, story, and how many of it sixty days have."""
 _SPANS: tuple[tuple[str, _Span, float, tuple[float, float]], ...] = (
     ("flaky", flaky_test, 7.0, (240, 900)),
-    ("sick", sick_runner, 8.0, (6, 60)),
-    ("disk", full_disk, 5.0, (4, 14)),
-    ("image", image_update, 6.0, (4, 20)),
+    ("sick", sick_runner, 9.0, (8, 70)),
+    ("disk", full_disk, 6.0, (4, 14)),
+    ("image", image_update, 7.0, (4, 20)),
     ("release", upstream_release, 7.0, (3, 20)),
-    ("leg", matrix_leg, 6.0, (12, 80)),
-    ("crowd", contention, 6.0, (5, 14)),
+    ("leg", matrix_leg, 6.0, (8, 50)),
+    ("crowd", contention, 9.0, (6, 16)),
     ("outage", github_outage, 5.0, (1, 3)),
 )
 """Name, story, how many of it sixty days have, and how many hours it lasts."""
@@ -73,7 +74,7 @@ def build_history(seed: int, now: datetime, *, days: float = 60, runs: int = 10_
     _plan(world, days)
     _timers(world, days)
     for day in range(int(days) + 1):
-        world.at(start + timedelta(days=day), lambda at, day=day: _work(world, day, days, runs, at))  # type: ignore[misc]
+        world.at(start + timedelta(days=day), partial(_work, world, day, days, runs))
     world.happen()
     return _past(world, days)
 
@@ -109,7 +110,10 @@ def _timers(world: World, days: float) -> None:
     """The nightly, daily and weekly schedules."""
 
     def fire(workflow: str) -> Callable[[datetime], None]:
-        return lambda at: world.run(workflow, "schedule", at) and None
+        def start(at: datetime) -> None:
+            world.run(workflow, "schedule", at)
+
+        return start
 
     midnight = world.start.replace(hour=0, minute=0, second=0)
     for day in range(int(days) + 2):

@@ -10,7 +10,7 @@ from buildeye.simulator.histories.vocabulary import MAINTAINERS
 from buildeye.simulator.histories.world import BY_USER, Record, World
 
 _AREAS = {"docs/": "docs", "tools/dashboard/": "dashboard", "Dockerfile": "image", "csrc/": "native"}
-_SLOW = timedelta(minutes=45)
+_SLOW = timedelta(minutes=25)
 """The slow workflows do not start on main more often than that."""
 
 AUTHOR_BUG = "author-bug"

@@ -70,7 +70,7 @@ def _what_breaks(rng: Random) -> tuple[str, tuple[str, ...], frozenset[JobKey]]:
     tests = ("own-assert", "own-attribute", "own-argument", "own-value", "own-close", "own-key", "own-many", "own-npu")
     kind = rng.random()
     if kind < 0.62:
-        suite = SUITES[rng.choice((*HIDDEN, "ut-npu", "four-cards", "single-0"))]
+        suite = SUITES[rng.choice((*HIDDEN, "ut-npu", "ut-cpu", "ut-cpu", "ut", "four-cards", "single-0"))]
         return suite.folder, tests, suite.jobs
     if kind < 0.76:
         suite = SUITES[rng.choice(("ut", "ut-npu", "full-unit"))]
@@ -146,7 +146,7 @@ def _short_life(world: World, draft: PullDraft, opened: datetime, merged: dateti
 
 def _repair(world: World, key: str, breakage: _Breakage, at: datetime, rng: Random) -> None:
     """A fix or a revert merges after twenty minutes or after two days, mostly within a shift."""
-    last = min(max(rng.lognormvariate(1.75, 1.0), 0.35), 50.0)
+    last = min(max(rng.lognormvariate(1.5, 1.0), 0.35), 50.0)
     until = at + timedelta(hours=last)
     place = breakage.place
     brought = breakage.culprits[-1]

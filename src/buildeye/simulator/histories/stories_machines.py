@@ -26,7 +26,15 @@ def sick_runner(world: World, key: str, since: datetime, until: datetime, rng: R
     """One runner fails most of its jobs in several ways, and fails them fast, so that it draws more."""
     pool = rng.choice(("a2", "a2", "a3", "a3", "cpu", "a2x2"))
     runner = rng.choice(POOLS[pool].runners)
-    ways = ("sick-docker", "sick-crash", "sick-odd", "sick-clock", "sick-readonly", "runner-lost", "runner-gone")
+    ways: tuple[str, ...] = (
+        "sick-docker",
+        "sick-crash",
+        "sick-odd",
+        "sick-clock",
+        "sick-readonly",
+        "runner-lost",
+        "runner-gone",
+    )
     if pool.startswith("a"):
         ways = ("sick-smi", "sick-card", "npu-unavailable", *ways)
     keys = tuple(rng.sample(ways, rng.randint(3, 5)))
