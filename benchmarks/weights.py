@@ -18,12 +18,11 @@ sys.path.insert(0, str(HERE.parent))
 
 from benchmarks.judging.fitting import Example, explanation_of, fit, isotonic, rewritten  # noqa: E402
 from benchmarks.judging.loading import Loaded, load, spans  # noqa: E402
-from buildeye.simulator.histories import build_history  # noqa: E402
 
 from buildeye import knowledge  # noqa: E402
-from buildeye.model import Cause  # noqa: E402
 from buildeye.pipeline.history import history_around, subjects_between, window_of  # noqa: E402
 from buildeye.simulator.facts import Past  # noqa: E402
+from buildeye.simulator.histories import build_history  # noqa: E402
 from buildeye.triage.evidence import gather  # noqa: E402
 from buildeye.triage.facts import diagnose_facts  # noqa: E402
 from buildeye.triage.fusion import believe  # noqa: E402
@@ -100,7 +99,7 @@ def _examples(
 
 
 def _counts(subject: Subject, past: Past, weights: Weights) -> bool:
-    stopped = subject.own.conclusion == "cancelled" and subject.diagnosis.cause in (Cause.CANCELLED, Cause.UNKNOWN)
+    stopped = subject.own.conclusion == "cancelled"
     return not stopped and bool(explanation_of(past.truth(subject.job.id), weights))
 
 

@@ -144,7 +144,7 @@ def rewritten(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def isotonic(stated: Sequence[float], right: Sequence[bool], points: Sequence[float]) -> list[tuple[float, float]]:
-    """Measured shares at the points, never falling (pool adjacent violators), drawn a little below what was measured."""
+    """Measured shares at the points, never falling (pool adjacent violators), drawn a little towards one half."""
     order = np.argsort(stated)
     values = [[float(right[i]), 1.0, stated[i]] for i in order]
     pooled: list[list[float]] = []

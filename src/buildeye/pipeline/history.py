@@ -9,7 +9,7 @@ from buildeye.model import Cause, Diagnosis, PoolLoad, PullRequest, Run
 from buildeye.triage.evidence import Window
 from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.history import History
-from buildeye.triage.results import Merge, Result, Said, Subject, subject_of
+from buildeye.triage.results import Merge, Result, Said, Subject, subject_of, telling
 from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.reading import Row, diagnosis_of, incident_of, job_of, pull_request_of, run_of, things_of
@@ -96,9 +96,10 @@ def result_of_row(row: Row) -> Result:
     """How a job ended, from a row of the question `results_around`."""
     return Result(
         row["job_id"], row["run_id"], row["attempt"], row["workflow"], row["name"], row["head_sha"], row["conclusion"],
-        row["built"], row["ended"], bool(row["on_base"]), row["pull_request"] or None, row["author"], row["signature"],
-        row["cause"], row["category"], tuple(row["tests"]), row["runner"], row["pool"],
-        timedelta(seconds=row["waited_seconds"]), row["started"] if row["started"].year > 1970 else None, row["branch"],
+        row["built"], row["ended"], bool(row["on_base"]), row["pull_request"] or None, row["author"],
+        telling(row["signature"], row["key_line"]), row["cause"], row["category"], tuple(row["tests"]), row["runner"],
+        row["pool"], timedelta(seconds=row["waited_seconds"]),
+        row["started"] if row["started"].year > 1970 else None, row["branch"],
     )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def judge(
 ) -> Verdict:
     """The verdict on one failed or cancelled job; an `unknown` is an answer."""
     weights = weights or packaged_weights()
-    if subject.own.conclusion == "cancelled" and subject.diagnosis.cause in (Cause.CANCELLED, Cause.UNKNOWN):
+    if subject.own.conclusion == "cancelled":
         stop = judge_stop(subject, history, thresholds, now)
         if stop is not None:
             return stop

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from buildeye.logs.baseline import mask
 from buildeye.model import Cause, Diagnosis, Job, PullRequest, Run
 
 FAILED = frozenset({"failure", "timed_out"})
@@ -135,7 +136,9 @@ def result_of(run: Run, job: Job, diagnosis: Diagnosis | None, pull: PullRequest
         on_base=is_base(run, base_branch),
         pull_request=number,
         author=pull.author if pull is not None else run.actor or run.triggering_actor,
-        signature=diagnosis.signature if diagnosis else "",
+        signature=telling(diagnosis.signature, diagnosis.key_line.text if diagnosis.key_line else "")
+        if diagnosis
+        else "",
         cause=str(diagnosis.cause) if diagnosis else "",
         category=diagnosis.category if diagnosis else "",
         tests=diagnosis.tests if diagnosis else (),
@@ -163,12 +166,30 @@ def is_base(run: Run, base_branch: str) -> bool:
     return run.head_branch == base_branch and run.event not in ("", "pull_request", "pull_request_target")
 
 
-_NAMELESS = ("unknown|", "no-log|", "no-job|", "step.")
+_NAMELESS = ("no-log|", "no-job|")
+_LETTERS = re.compile(r"[^\W\d_]")
+TELLING = 16
+"""So many letters a text needs to tell one failure from another."""
+
+
+def telling(signature: str, key_line: str) -> str:
+    """A signature that names one failure: a rule's alone joins what has nothing in common, so its line is added."""
+    if "|" in signature or not signature:
+        return signature
+    return f"{signature}|{mask(key_line)[:120]}"
+
+
+def telling_of(diagnosis: Diagnosis) -> str:
+    """The telling signature of a diagnosis."""
+    return telling(diagnosis.signature, diagnosis.key_line.text if diagnosis.key_line else "")
 
 
 def is_specific(signature: str) -> bool:
     """Does the signature name one failure? One without a test, file or message joins what has nothing in common."""
-    return "|" in signature and not signature.startswith(_NAMELESS)
+    rule, bar, rest = signature.partition("|")
+    if not bar or signature.startswith(_NAMELESS):
+        return False
+    return rule != "unknown" or len(_LETTERS.findall(rest)) >= TELLING
 
 
 _SHARD = re.compile(r"^\s*(?:shard\s*)?\d+\s*(?:(?:/|of)\s*\d+)?\s*$", re.IGNORECASE)

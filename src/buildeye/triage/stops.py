@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from buildeye.model import Cause, Determinism, Reason, Verdict
+from buildeye.model import Cause, Determinism, Diagnosis, Reason, Verdict
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 from buildeye.triage.thresholds import Thresholds
 
 SHORTLY = timedelta(minutes=3)
 DAY = timedelta(hours=23)
+LIMITS = frozenset({"timeout", "runner-lost", "runner-unavailable", "out-of-memory"})
 
 
 def judge_stop(subject: Subject, history: History, thresholds: Thresholds, now: datetime | None) -> Verdict | None:
@@ -17,6 +18,9 @@ def judge_stop(subject: Subject, history: History, thresholds: Thresholds, now: 
     siblings = [r for r in history.of_run(own.run_id) if r.attempt == own.attempt and r.job_id != own.job_id]
     failed = [r for r in siblings if r.failed and own.ended - SHORTLY * 10 <= r.ended <= own.ended + SHORTLY]
     newer = _newer(own, history)
+    limit = said_to_stop_itself(subject.diagnosis)
+    if limit and newer is None and not failed:
+        return None
     if newer is not None:
         found = ("superseded", 0.97, f"a newer run of the same workflow began then (run {newer.run_id})")
     elif failed:
@@ -40,6 +44,12 @@ def judge_stop(subject: Subject, history: History, thresholds: Thresholds, now: 
         rule_set=subject.diagnosis.rule_set,
         judged_at=now,
     )
+
+
+def said_to_stop_itself(diagnosis: Diagnosis) -> bool:
+    """Does the log name a limit or a lost machine? GitHub calls a job cancelled that ran into its time limit."""
+    ruled = any(evidence.kind == "rule" for evidence in diagnosis.evidence)
+    return ruled and diagnosis.cause is Cause.INFRASTRUCTURE and diagnosis.category in LIMITS
 
 
 def _newer(own: Result, history: History) -> Result | None:

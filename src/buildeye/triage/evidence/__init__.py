@@ -16,6 +16,7 @@ from buildeye.triage.evidence.piece import Piece, Window
 from buildeye.triage.evidence.queue import judge_queue
 from buildeye.triage.evidence.runners import judge_runners
 from buildeye.triage.evidence.services import judge_services
+from buildeye.triage.evidence.unread import judge_unread
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
@@ -24,7 +25,7 @@ __all__ = ["JUDGES", "Piece", "Window", "gather"]
 Judge = Callable[[Subject, History, Window, Sequence[Result]], Iterable[Piece]]
 JUDGES: Final[tuple[Judge, ...]] = (
     judge_base, judge_origin, judge_others, judge_commit, judge_own, judge_matrix, judge_ground, judge_runners,
-    judge_services, judge_queue, judge_flaky, judge_people,
+    judge_services, judge_queue, judge_flaky, judge_unread, judge_people,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Was it broken before? What the base branch showed when this was built, before it and after it."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from buildeye.triage.evidence.piece import Piece, Window, count_strength, counted
 from buildeye.triage.history import History
@@ -61,7 +62,7 @@ def _on_pull_request(
     later = [r for r in hits if r.built > own.built]
     if merged is not None and broken is None:
         brought = [r for r in later if r.built >= merged.at]
-        if brought and not any(r.built < merged.at for r in later):
+        if brought and _at_once(brought[0], merged, history) and not any(r.built < merged.at for r in later):
             yield Piece(
                 "brought-to-base", 1.0, merged.sha[:12],
                 f"the base branch fails alike since this change was merged (run {brought[0].run_id})",
@@ -73,6 +74,12 @@ def _on_pull_request(
             "base-fails-too", 1.0, foreign[0].head_sha[:12],
             f"the base branch began to fail alike around the same time, without this change (run {foreign[0].run_id})",
         )  # fmt: skip
+
+
+def _at_once(first: Result, merged: Merge, history: History) -> bool:
+    """Is it the first run of its job on the base branch since the merge?"""
+    between = [r for r in history.on_base(first.key) if merged.at <= r.built < first.built and _decided(r)]
+    return not between and first.built - merged.at <= timedelta(days=1)
 
 
 def _on_base_itself(subject: Subject, history: History, broken: Result | None) -> Iterator[Piece]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from buildeye.logs.environment import Change, changed
 from buildeye.model import Thing
 from buildeye.triage.evidence.own import is_machinery, is_manifest
-from buildeye.triage.evidence.piece import Piece, Window, count_strength
+from buildeye.triage.evidence.piece import Piece, Window
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
@@ -54,7 +54,7 @@ def _moved(subject: Subject, before: Sequence[Thing], after: Sequence[Thing], go
         named = [move for move in moves if identity != "image-moved" and _names(said, move.name)]
         told = ", ".join(_told(move) for move in (named or moves)[:SHOWN])
         yield Piece(
-            f"{identity}-by-change" if pins else identity, count_strength(len(moves), 2.0), told,
+            f"{identity}-by-change" if pins else identity, 1.0, told,
             f"since run {good.run_id} passed, these moved: {told}",
         )  # fmt: skip
         if named:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from buildeye.triage.evidence.piece import Piece, Window, count_strength, counted, wilson_low
 from buildeye.triage.history import History
-from buildeye.triage.results import Result, Subject
+from buildeye.triage.results import Result, Subject, is_specific
 
 ENOUGH = 3
 
@@ -50,13 +50,14 @@ def _first(own: Result, near: Sequence[Result], alike: Sequence[Result]) -> Iter
 
 
 def _passing(subject: Subject, history: History, window: Window, near: Sequence[Result]) -> Iterator[Piece]:
-    """Others that were built no earlier than the first equal failure nearby, and passed."""
+    """Others that passed, built between the first and the last equal failure nearby; of a lone one, afterwards."""
     own = subject.own
     onset = min([own.built, *(r.built for r in near)])
+    last = max([own.built, *(r.built for r in near)]) if near else own.ended + window.after
     rows = [
         r
         for r in history.of_job(own.key, onset, own.ended + window.after)
-        if r.built >= onset and r.conclusion == "success" and _is_foreign(r, own, history)
+        if onset <= r.built <= last and r.conclusion == "success" and _is_foreign(r, own, history)
     ]
     places = {r.place for r in rows}
     if not places:
@@ -79,7 +80,7 @@ def _before(subject: Subject, history: History, window: Window, foreign: Sequenc
             f"seen before in {counted(len(places), 'other place', 'other places')} on "
             f"{counted(len(days), 'day', 'days')} of the last {window.known.days}",
         )  # fmt: skip
-    elif not foreign and own.signature and history.covers(own.built, window.before):
+    elif not foreign and is_specific(own.signature) and history.covers(own.built, window.before):
         assert history.since is not None
         known = min(own.built - history.since, window.known)
         yield Piece(

@@ -12,7 +12,7 @@ def judge_people(subject: Subject, history: History, window: Window, alike: Sequ
     own = subject.own
     said = [
         each
-        for each in history.said.get(own.signature, ())
+        for each in history.said.get(subject.diagnosis.signature, ())
         if each.run_id != own.run_id and abs(each.at - own.ended) <= window.known
     ]
     if said:

@@ -14,6 +14,7 @@
 -- author                       of the pull request; else who started the run
 -- signature, cause, category   of the newest diagnosis; '' when there is none
 -- tests                        failing tests, at most 20
+-- key_line                     the line that says most; '' when there is none
 -- runner, pool                 '' when no runner took the job; the labels it asked for, sorted, joined by commas
 -- waited_seconds               from its creation to its start
 -- started                      UTC; 1970 when it never did
@@ -34,7 +35,7 @@ judged AS
 ),
 said AS
 (
-    SELECT job_id, signature, cause, category, arraySlice(tests, 1, 20) AS tests
+    SELECT job_id, signature, cause, category, key_line_text, arraySlice(tests, 1, 20) AS tests
     FROM buildeye.diagnosis_latest
     WHERE repository_full_name = {repository:String}
 ),
@@ -44,7 +45,7 @@ asked AS
 ),
 alike AS
 (
-    SELECT job_id FROM said WHERE signature IN (SELECT signature FROM asked WHERE position(signature, '|') > 0)
+    SELECT job_id FROM said WHERE signature IN (SELECT signature FROM asked WHERE signature != '' AND NOT startsWith(signature, 'no-'))
     UNION DISTINCT
     SELECT job_id FROM said WHERE hasAny(tests, (SELECT groupUniqArrayArray(tests) FROM asked))
 ),
@@ -86,6 +87,7 @@ SELECT
     said.cause AS cause,
     said.category AS category,
     said.tests AS tests,
+    said.key_line_text AS key_line,
     job.runner_name AS runner,
     job.pool AS pool,
     if(job.started_at > job.created_at AND job.created_at > toDateTime64(0, 3, 'UTC'),
