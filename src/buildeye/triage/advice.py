@@ -25,7 +25,7 @@ RERUN = "rerun"
 _RERUN = re.compile(r"gh run rerun\b")
 _BARE = re.compile(r"(?i)(?:re-run|run it)(?: once)?(?: more)?(?: the failed jobs?| the job)?")
 """A title that says no more than to re-run."""
-_FILLERS = frozenset({"Start the job again.", "Re-run the failed jobs.", "A re-run needs no change."})
+_FILLER = re.compile(r"Start the job again\b|Re-run the failed jobs\.$|A re-run needs no change\.$")
 """Steps that say again what their title says."""
 
 
@@ -151,7 +151,7 @@ def _joined(own: Sequence[_Piece], found: Sequence[_Piece]) -> list[_Piece]:
     title = why.title
     if not _BARE.fullmatch(said.title):
         title = ": ".join(filter(None, (said.title, why.title.partition(": ")[2])))
-    steps = tuple(step for step in said.steps if step not in _FILLERS) or why.steps
+    steps = tuple(step for step in said.steps if not _FILLER.match(step)) or why.steps
     both = replace(reason, suggestion=replace(why, title=title, steps=steps))
     return [*(p for p in own if not p.reruns), *(both if p is reason else p for p in found)]
 
