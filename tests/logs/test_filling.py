@@ -77,3 +77,12 @@ def test_the_command_of_a_rule_quotes_what_it_captured() -> None:
     )
     (told,) = advice(rule, {"test": "a.py::t['$(reboot)']"})
     assert shlex.split(told.command) == ["pytest", "a.py::t['$(reboot)']"]
+
+
+def test_what_a_step_of_a_rule_shows_between_backticks_is_quoted_or_only_named() -> None:
+    steps = ("Of {path}: `cat {path}`",)
+    rule = Rule("a.b", "t", "test-failure", Cause.CODE, ("x",), advice=(Suggestion("See", steps=steps),))
+    assert [advice(rule, {"path": p})[0].steps[0] for p in ("a b", "-f")] == [
+        "Of a b: `cat 'a b'`",
+        "Of -f: `cat the path`",
+    ]

@@ -17,7 +17,8 @@ LONGEST_WORD = 300
 """Characters of a value that a command takes; a longer one is no name that a person would type."""
 LONGEST_TEXT = 160
 """Characters of a value that a sentence shows."""
-_CODE = re.compile(r"(`[^`]*`)")
+CODE = re.compile(r"(`[^`]*`)")
+"""What a sentence shows between backticks."""
 _SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
@@ -33,7 +34,7 @@ def fill_text(text: str, values: Mapping[str, str]) -> str | None:
     None when a value is missing.
     """
     parts = [
-        fill_command(part, values) if part.startswith("`") else _in_words(part, values) for part in _CODE.split(text)
+        fill_command(part, values) if part.startswith("`") else _in_words(part, values) for part in CODE.split(text)
     ]
     known = [part for part in parts if part is not None]
     return "".join(known) if len(known) == len(parts) else None
