@@ -42,7 +42,8 @@ def test_any_value_that_fits_comes_through_the_shell_as_it_was(value: str, comma
 
 
 @pytest.mark.parametrize(
-    "value", ["", "-rf", "--co", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "\ud800", "x" * (LONGEST_WORD + 1)]
+    "value",
+    ["", "-rf", "--co", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "a\u00a0b", "\ud800", "x" * (LONGEST_WORD + 1)],
 )
 def test_a_value_unfit_for_a_command_leaves_the_command_out(value: str) -> None:
     assert fill_command("pytest {x}", {"x": value}) is None

@@ -6,7 +6,6 @@ shell and nothing else, whatever quotes the placeholder stands in.
 
 import re
 import shlex
-import unicodedata
 from collections.abc import Mapping
 
 from buildeye.logs.secrets import strip_controls
@@ -20,7 +19,6 @@ LONGEST_TEXT = 160
 CODE = re.compile(r"(`[^`]*`)")
 """What a sentence shows between backticks."""
 _SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def names(*texts: str) -> frozenset[str]:
@@ -73,11 +71,7 @@ def fill_command(command: str, values: Mapping[str, str]) -> str | None:
 
 def fits(value: str) -> bool:
     """May a command hold this value?"""
-    return (
-        0 < len(value) <= LONGEST_WORD
-        and not value.startswith("-")
-        and not any(unicodedata.category(c) in _UNSEEN for c in value)
-    )
+    return 0 < len(value) <= LONGEST_WORD and not value.startswith("-") and value.isprintable()
 
 
 def _open_quote(text: str, quote: str) -> str:
