@@ -85,6 +85,7 @@ def classify(
     from buildeye.pipeline.findings import write_findings
     from buildeye.pipeline.metadata import read_builds
     from buildeye.pipeline.monitor import judged
+    from buildeye.pipeline.people import overrule
     from buildeye.warehouse import open_warehouse
 
     settings = settings_for(config, {})
@@ -96,6 +97,7 @@ def classify(
                 settings.storage.warehouse_dsn, retention_days=settings.storage.retention_days
             ) as warehouse:
                 findings = judged(builds, warehouse, settings, now(), step)
+                findings = overrule(findings, warehouse, settings.target_repository.full_name)
         else:
             findings = judged(builds, None, settings, now(), step)
     write_findings(output, findings, "classifications")
