@@ -31,7 +31,7 @@ from buildeye.model import (
 from buildeye.triage.advice import MAX_SUGGESTIONS, advise
 from buildeye.triage.situation import Retry, Situation
 from buildeye.triage.templates import Template, When, packaged_templates
-from tests.triage.cases import diagnosis, job, pull, run
+from tests.triage.advised import diagnosis, job, pull, run
 
 TEMPLATES = packaged_templates()
 EVERY = [(cause, category) for cause, categories in CATEGORIES.items() for category in categories]
@@ -150,7 +150,7 @@ def test_a_range_without_a_culprit_is_bisected_with_the_failing_test() -> None:
 
 
 def test_a_package_that_moved_is_pinned_below_its_new_version() -> None:
-    moved = Reason("history", "package-changed", "numpy 2.3.5 -> 2.4.0", "it came in with the first failure")
+    moved = Reason("history", "package-moved", "numpy 2.3.5 -> 2.4.0", "it came in with the first failure")
     held = verdict(Cause.INTERFERENCE, "upstream-change", reasons=(moved,))
     advice = told(finding(held))
     assert advice[0].title.startswith("Pin numpy below 2.4.0")
@@ -211,7 +211,8 @@ NO = [
     (verdict(Cause.INTERFERENCE, "broken-trunk"), "the same merge with the broken main"),
     (verdict(Cause.INTERFERENCE, "image-update"), "before that is done"),
     (verdict(Cause.CODE, "compile", determinism=Determinism.DETERMINISTIC,
-             reasons=(Reason("infrastructure", "every-runner", "4 of 4", "x"),)), "on every runner (4 of 4)"),
+             reasons=(Reason("history", "same-run-failed-again", "aaa", "it failed alike in 2 other attempts"),)),
+     "A re-run will not help: it failed alike in 2 other attempts"),
 ]  # fmt: skip
 
 
@@ -248,6 +249,8 @@ RETRY = [
     (Cause.CODE, "test-failure", Determinism.FLAKY, False, Retry.HELPS),
     (Cause.CODE, "test-failure", Determinism.DETERMINISTIC, True, Retry.NO),
     (Cause.INFRASTRUCTURE, "disk-full", Determinism.DETERMINISTIC, True, Retry.HELPS),
+    (Cause.INFRASTRUCTURE, "driver", Determinism.FLAKY, False, Retry.NO),
+    (Cause.INFRASTRUCTURE, "storage", Determinism.FLAKY, None, Retry.HELPS),
     (Cause.INTERFERENCE, "broken-trunk", Determinism.DETERMINISTIC, True, Retry.NO),
     (Cause.INTERFERENCE, "shared-resource", Determinism.UNKNOWN, None, Retry.HELPS),
     (Cause.CANCELLED, "by-user", Determinism.UNKNOWN, True, Retry.UNKNOWN),

@@ -14,7 +14,7 @@ from buildeye.triage.advice import advise
 from buildeye.triage.advicelint import OF_A_REASON, lint_templates
 from buildeye.triage.situation import PLACES
 from buildeye.triage.templates import Template, When, load_file, load_templates, packaged_templates
-from tests.triage.cases import job
+from tests.triage.advised import job
 from tests.triage.test_advice import finding, verdict
 
 OWN = """

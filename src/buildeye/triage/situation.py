@@ -70,16 +70,21 @@ class Situation:
 
     @property
     def retry(self) -> Retry:
-        """Whether a re-run can help: what was seen of this failure goes before what its kind is known for."""
+        """Whether a re-run can help: what was seen of this failure goes before what its kind is known for.
+
+        Infrastructure passes by itself unless its rule knows better, so there the rule is asked first.
+        """
         verdict, diagnosis = self.verdict, self.diagnosis
         if verdict.cause in (Cause.CANCELLED, Cause.NONE):
             return Retry.UNKNOWN
+        own = diagnosis.retry_helps if diagnosis and diagnosis.cause is verdict.cause else None
+        if verdict.cause is Cause.INFRASTRUCTURE and own is not None:
+            return Retry.HELPS if own else Retry.NO
         if verdict.determinism is Determinism.FLAKY:
             return Retry.HELPS
         if verdict.cause is Cause.INTERFERENCE:
             return Retry.HELPS if verdict.category in _LATER else Retry.NO
-        own = diagnosis.retry_helps if diagnosis and diagnosis.cause is verdict.cause else None
-        if own and (verdict.determinism is not Determinism.DETERMINISTIC or verdict.cause is Cause.INFRASTRUCTURE):
+        if own and verdict.determinism is not Determinism.DETERMINISTIC:
             return Retry.HELPS
         if own is False or verdict.determinism is Determinism.DETERMINISTIC:
             return Retry.NO
