@@ -168,6 +168,31 @@ def test_a_sick_runner_is_taken_out_unless_it_is_github_s() -> None:
     assert "out of its pool" not in words(told(replace(one, jobs=(github,))))
 
 
+SEEN = [
+    ("incident", Cause.INFRASTRUCTURE, "github-service", "Wait until the incident is over: it said"),
+    ("outage", Cause.INFRASTRUCTURE, "network", "Hold re-runs and tell people once: it said"),
+    ("pool-sick", Cause.INFRASTRUCTURE, "driver", "Look at the whole pool, not at one machine: it said"),
+    ("queue-deep", Cause.INTERFERENCE, "runner-contention", "Wait, the change is not to blame: it said"),
+    ("leg-only", Cause.INTERFERENCE, "version-matrix", "Only this leg of the matrix fails: that"),
+    ("image-moved", Cause.INTERFERENCE, "image-update", "Pin the image by its digest: that"),
+    ("own-files", Cause.CODE, "compile", "Start with what this change does in that"),
+    ("own-dependencies", Cause.CONFIGURATION, "dependency", "Look at what this change does to that"),
+    ("same-run-failed-again", Cause.INFRASTRUCTURE, "network", "Look before you re-run again: it said"),
+    ("known-flaky", Cause.CODE, "test-failure", "Re-run the failed jobs: it said"),
+]
+
+
+@pytest.mark.parametrize(("reason", "cause", "category", "title"), SEEN, ids=[reason for reason, *_ in SEEN])
+def test_what_was_seen_around_the_failure_is_in_the_advice(
+    reason: str, cause: Cause, category: str, title: str
+) -> None:
+    given = Reason("history", reason, "that", "it said", weight=1.5)
+    seen = verdict(cause, category, reasons=(given,), determinism=Determinism.FLAKY)
+    one = finding(seen)
+    ours = replace(one.jobs[0], job=job(labels=("self-hosted", "a3")))
+    assert title in [suggestion.title for suggestion in told(replace(one, jobs=(ours,)))]
+
+
 # Re-runs
 
 PASSED = Reason("history", "same-commit-passed", "aaa", "the same test passed on the same commit in attempt 2")
