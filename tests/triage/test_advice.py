@@ -170,7 +170,6 @@ def test_a_sick_runner_is_taken_out_unless_it_is_github_s() -> None:
 
 SEEN = [
     ("incident", Cause.INFRASTRUCTURE, "github-service", "Wait until the incident is over: it said"),
-    ("outage", Cause.INFRASTRUCTURE, "network", "Hold re-runs and tell people once: it said"),
     ("pool-sick", Cause.INFRASTRUCTURE, "driver", "Look at the whole pool, not at one machine: it said"),
     ("queue-deep", Cause.INTERFERENCE, "runner-contention", "Wait, the change is not to blame: it said"),
     ("leg-only", Cause.INTERFERENCE, "version-matrix", "Only this leg of the matrix fails: that"),
@@ -178,7 +177,7 @@ SEEN = [
     ("own-files", Cause.CODE, "compile", "Start with what this change does in that"),
     ("own-dependencies", Cause.CONFIGURATION, "dependency", "Look at what this change does to that"),
     ("same-run-failed-again", Cause.INFRASTRUCTURE, "network", "Look before you re-run again: it said"),
-    ("known-flaky", Cause.CODE, "test-failure", "Re-run the failed jobs: it said"),
+    ("own-area", Cause.CODE, "test-failure", "Start with what this change does in that"),
 ]
 
 
@@ -248,6 +247,42 @@ def test_a_re_run_that_cannot_help_is_not_suggested_and_the_first_thing_says_why
     assert not reruns(advice)
     assert why in advice[0].steps[-1]
     assert "Start the job again." not in words(advice)
+
+
+def test_a_job_that_passed_in_a_later_attempt_needs_no_re_run() -> None:
+    read = Diagnosis("job 11", Cause.INFRASTRUCTURE, "network", suggestions=(RERUN,), retry_helps=True)
+    for attempt, wanted in ((2, "Nothing to re-run: it passed there"), (1, "Re-run the failed jobs: it passed there")):
+        seen = Reason("history", "same-run-passed", f"attempt {attempt}", "it passed there")
+        advice = told(finding(verdict(Cause.INFRASTRUCTURE, "network", reasons=(seen,)), read))
+        assert advice[0].title == wanted
+        assert bool(reruns(advice)) == (attempt == 1)
+
+
+def test_how_often_others_passed_is_in_the_reason_of_a_re_run() -> None:
+    seen = Reason("history", "known-flaky", "8 of 9", "of 9 commits 8 passed: at least 57% do, by Wilson's bound")
+    held = verdict(Cause.CODE, "test-failure", determinism=Determinism.FLAKY, reasons=(seen,))
+    (one,) = reruns(told(finding(held)))
+    assert one.title.endswith("of 9 commits that failed so and were tried again, 8 passed")
+
+
+@pytest.mark.parametrize(("changes", "holds"), [("1", False), ("14", True)])
+def test_one_other_failure_is_no_outage(changes: str, holds: bool) -> None:
+    seen = Reason("infrastructure", "outage", changes, "services failed for others")
+    advice = told(finding(verdict(Cause.INFRASTRUCTURE, "network", reasons=(seen,))))
+    assert ("Hold re-runs and tell people once: services failed for others" in words(advice)) == holds
+
+
+def test_the_rule_of_another_kind_of_stop_says_nothing() -> None:
+    read = Diagnosis("job 11", Cause.CANCELLED, "by-user", suggestions=(OWN,))
+    assert OWN not in told(finding(verdict(Cause.CANCELLED, "superseded"), read))
+    assert OWN in told(finding(verdict(Cause.CANCELLED, "by-user"), read))
+
+
+def test_the_owner_of_a_flaky_test_is_looked_for_in_its_own_file() -> None:
+    held = verdict(Cause.CODE, "test-failure", determinism=Determinism.FLAKY)
+    said = words(told(finding(held, diagnosis(tests=(TEST,), files=("src/pool.py",)))))
+    assert "-- tests/test_a.py" in said
+    assert "src/pool.py" not in said
 
 
 def test_after_three_attempts_it_says_to_stop() -> None:
@@ -395,6 +430,9 @@ CONDITIONS = [
     (When(hosted=True), False),
     (When(level=(Level.LOW,)), False),
     (When(min_attempt=2), False),
+    (When(after_attempt="pull_request"), True),
+    (When(after_attempt="attempt"), False),
+    (When(after_attempt="base"), False),
     (When(retry=(Retry.UNKNOWN,)), True),
 ]
 

@@ -136,6 +136,8 @@ def _is_about(diagnosis: Diagnosis, situation: Situation) -> bool:
     cause = situation.verdict.cause
     if cause is Cause.INTERFERENCE and diagnosis.cause is not cause:
         return situation.on_base
+    if cause is Cause.CANCELLED and diagnosis.category != situation.verdict.category:
+        return False
     return cause in (diagnosis.cause, Cause.UNKNOWN)
 
 
@@ -200,7 +202,12 @@ def _applies(template: Template, situation: Situation, values: Mapping[str, str]
         and when.leading in (None, situation.leading)
         and (when.hosted is None or when.hosted == situation.hosted)
         and situation.run.run_attempt >= when.min_attempt
+        and (not when.after_attempt or _number(values.get(when.after_attempt, "")) > situation.attempt)
     )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _fits_verdict(when: When, situation: Situation) -> bool:

@@ -22,8 +22,8 @@ _OF_A_PULL_REQUEST = ("", "pull_request", "pull_request_target")
 
 PLACES = frozenset({
     "run_id", "attempt", "repository", "workflow", "workflow_file", "event", "url", "branch", "head_sha",
-    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base", "test", "tests", "file",
-    "files", "category", "cause", "key_line", "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits",
+    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base", "test", "tests",
+    "test_file", "file", "files", "category", "cause", "key_line", "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits",
     "good", "bad", "merges", "related", "people_say",
 })  # fmt: skip
 """All placeholders that may be known of a failure, besides those that a reason fills."""
@@ -67,6 +67,11 @@ class Situation:
         labels = [label.lower() for label in self.job.labels]
         named = (self.job.runner_name or "").startswith("GitHub Actions")
         return named or ("self-hosted" not in labels and any(map(_HOSTED_LABEL.fullmatch, labels)))
+
+    @property
+    def attempt(self) -> int:
+        """The attempt of the run that the job belongs to, from 1."""
+        return self.job.run_attempt if self.job else self.run.run_attempt
 
     @property
     def retry(self) -> Retry:
@@ -147,6 +152,7 @@ class Situation:
             return {}
         return {
             "test": next(iter(diagnosis.tests), ""),
+            "test_file": _file_of(next(iter(diagnosis.tests), "")),
             "tests": str(len(diagnosis.tests)) if len(diagnosis.tests) > 1 else "",
             "file": next(iter(diagnosis.files), ""),
             "files": ", ".join(diagnosis.files[:MOST_NAMED]),
@@ -172,6 +178,12 @@ class Situation:
 
 def _sha(text: str) -> str:
     return text if _SHA.fullmatch(text) else ""
+
+
+def _file_of(test: str) -> str:
+    """The file that a test's id begins with, as pytest writes ids; empty when it has none."""
+    path, mark, _ = test.partition("::")
+    return path if mark and "." in path else ""
 
 
 def _name(culprit: Culprit | None) -> str:
