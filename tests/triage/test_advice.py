@@ -171,6 +171,12 @@ def test_a_sick_runner_is_taken_out_unless_it_is_github_s() -> None:
 SEEN = [
     ("incident", Cause.INFRASTRUCTURE, "github-service", "Wait until the incident is over: it said"),
     ("pool-sick", Cause.INFRASTRUCTURE, "driver", "Look at the whole pool, not at one machine: it said"),
+    (
+        "pool-sick",
+        Cause.INFRASTRUCTURE,
+        "disk-full",
+        "Re-run the failed jobs when the pool is well: other runners of it had the same trouble",
+    ),
     ("queue-deep", Cause.INTERFERENCE, "runner-contention", "Wait, the change is not to blame: it said"),
     ("leg-only", Cause.INTERFERENCE, "version-matrix", "Only this leg of the matrix fails: that"),
     ("image-moved", Cause.INTERFERENCE, "image-update", "Pin the image by its digest: that"),

@@ -22,9 +22,10 @@ _OF_A_PULL_REQUEST = ("", "pull_request", "pull_request_target")
 
 PLACES = frozenset({
     "run_id", "attempt", "repository", "workflow", "workflow_file", "event", "url", "branch", "head_sha",
-    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base", "test", "tests",
-    "test_file", "file", "files", "category", "cause", "key_line", "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits",
-    "good", "bad", "merges", "related", "people_say",
+    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base",
+    "test", "tests", "test_file", "file", "files", "category", "cause", "key_line",
+    "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits", "good", "bad", "merges", "related",
+    "people_say",
 })  # fmt: skip
 """All placeholders that may be known of a failure, besides those that a reason fills."""
 
