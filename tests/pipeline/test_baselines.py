@@ -87,9 +87,11 @@ def test_what_green_and_failed_jobs_ran_in_is_kept(warehouse: Warehouse, logs: L
     _green(warehouse, logs, 1, NOW - timedelta(hours=5), GREEN + "git version 2.51.0\n")
     _green(warehouse, logs, 2, NOW - timedelta(hours=6), GREEN)
     keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=2))
-    [row] = warehouse.ask("environments_of_jobs", repository=REPOSITORY, jobs=[1, 2])
-    before = things_of(row)
-    assert (row["run_id"], row["job_id"], before) == (job().run_id, 1, (Thing("tool", "git", "2.51.0"),))
+    kept = warehouse.query("SELECT run_id, job_id, things FROM buildeye.job_environment_latest").rows
+    before = (Thing("tool", "git", "2.51.0"),)
+    assert [(run_id, job_id, things_of({"things": things})) for run_id, job_id, things in kept] == [
+        (job().run_id, 1, before)
+    ]
     of = run()
     failed = FailedJob(replace(job(), run_id=of.id), log_excerpt="git version 2.52.0\n" + RED)
     (finding,) = classify([Build(of, "pr", (failed.job,), (failed,))], load_ruleset(), Thresholds(), NOW)

@@ -158,7 +158,7 @@ def test_what_a_job_ran_in_comes_back_as_it_was_read_last(warehouse: Warehouse) 
     newer = JobEnvironment(REPOSITORY, 100, 1000, things[::-1] * 2, at(5))
     warehouse.write_environments([newer])
     warehouse.write_environments([JobEnvironment(REPOSITORY, 100, 1000, (), at(0)), newer])
-    [row] = warehouse.ask("environments_of_jobs", repository=REPOSITORY, jobs=[1000])
+    [row] = latest(warehouse, "buildeye.job_environment")
     assert things_of(row) == things and row["read_at"] == at(5)
 
 

@@ -21,6 +21,8 @@ MOST_READ = 20_000
 """Things that are remembered of one log while it is read."""
 LONGEST_LINE = 1 << 16
 """Bytes of a line that are looked at: pip names all that it installed in one."""
+_LONGEST_NAME, _LONGEST_VALUE = 256, 100
+"""Characters; what is longer is no name, or no version."""
 _SAMPLE = 65536
 _LIST = b"Successfully installed "
 _FROM_COMMIT = re.compile(r"\+(?:.*\.)?g[0-9a-f]{7,40}\b|\.d20\d{6}$|^0\.0\.0$")
@@ -105,6 +107,8 @@ class EnvironmentReader:
             name = _HUB.sub("", name)
         elif sign.python:
             name = _python_name(name)
+        if len(name) > _LONGEST_NAME or len(value) > _LONGEST_VALUE:
+            return
         into = self._gems if sign.gems else self._found
         thing = Thing(sign.kind, name, value)
         if thing in into or len(into) < MOST_READ:

@@ -157,8 +157,8 @@ PACKAGES = (
     _python(r"Successfully installed [A-Za-z0-9]", r"^\s*Successfully installed (?P<items>\S.*)$", _installed),
     _python(
         r"Requirement already satisfied: ",
-        rf"^\s*Requirement already satisfied: {_NAME}(?![\w.+-])(?:\[[^\]]*\])?[^(]* in \S.*"
-        r" \((?P<value>\d[^()\s]*)\)$",
+        rf"^\s*Requirement already satisfied: {_NAME}(?![\w.+-])(?:\[[^\]]{{1,100}}\])?[^(]{{0,300}} in \S+"
+        r"(?: \(from [^()]{1,1000}\))? \((?P<value>\d[^()\s]*)\)$",
     ),
     _python(
         r" [+~] [A-Za-z0-9._-]+==[0-9]",
@@ -172,7 +172,7 @@ PACKAGES = (
     ),
     _conda(
         r"  \+ [A-Za-z0-9_.-]+ +[0-9]\S* +[a-z0-9]+_",
-        r"^\s+\+ (?P<name>[\w.-]{1,120}) +(?P<value>\d[\w.+!]*) +\w+_\w+ +\S+(?: +\S+)?$",
+        r"^\s+\+ (?P<name>[\w.-]{1,120}) +(?P<value>\d[\w.+!]*) +\w{3,80} +\S+(?: +\S+)?$",
     ),
     _package(
         r" (Installing|Updating|Upgrading|Downgrading) \S+ \(",

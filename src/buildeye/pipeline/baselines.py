@@ -15,7 +15,8 @@ from buildeye.warehouse import Baseline, JobEnvironment, Warehouse
 def keep_baselines(warehouse: Warehouse, logs: LogStore, repository: str, since: datetime) -> int:
     """Keep the lines of the newest green log of each job name and branch that ended since `since`; how many were new.
 
-    What these jobs ran in and with is kept too. A log that cannot be read is passed over: the next green one will do.
+    What these jobs ran in and with is kept too, and first: a job that has a baseline is not read again. A log that
+    cannot be read is passed over: the next green one will do.
     """
     rows = warehouse.ask("green_logs_kept", repository=repository, since=since)
     kept = [both for row in rows if (both := _read(repository, row, logs))]

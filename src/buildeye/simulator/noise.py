@@ -2,10 +2,12 @@
 
 Each kind of step (see `shapes`) has a body and an ending; a step that fails prints part of its body, then its failure.
 Bodies hold what misleads: warnings, retries that heal, errors that a test expects, "0 errors", options named timeout.
+Images, actions and packages have one digest and one version each, unless the story moves them.
 """
 
 from random import Random
 
+from buildeye.simulator.chance import chance
 from buildeye.simulator.noise_build import (
     Setting,
     Text,
@@ -30,7 +32,9 @@ def _identity(rng: Random) -> str:
 
 def _setup(at: Setting) -> list[str]:
     words = at.words
-    actions = [f"Download action repository 'actions/{name}' (SHA:{digest(at.rng)})" for name in _ACTIONS]
+    actions = [
+        f"Download action repository 'actions/{name}' (SHA:{digest(chance('action', name))})" for name in _ACTIONS
+    ]
     return [
         "Current runner version: '2.334.0'",
         f"Runner name: '{words['runner']}'",
@@ -72,10 +76,10 @@ def _containers(at: Setting) -> list[str]:
 
 
 def _containers_end(at: Setting) -> list[str]:
-    pulled = digest(at.rng, 64)
+    image = at.words.get("image", _IMAGE)
     return [
-        f"Digest: sha256:{at.words.get('digest', pulled)}",
-        f"Status: Downloaded newer image for {at.words.get('image', _IMAGE)}",
+        f"Digest: sha256:{at.words.get('digest') or digest(chance('image', image), 64)}",
+        f"Status: Downloaded newer image for {image}",
         f"##[command]/usr/bin/docker create --name {digest(at.rng, 32)}_cann --shm-size 16g --cap-add SYS_PTRACE",
         digest(at.rng, 64),
         "##[endgroup]",

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
+from buildeye.simulator.chance import chance
+
 _WORDS = (
     "adapter", "batch", "block", "cache", "config", "engine", "expert", "gate", "graph", "kernel", "layout",
     "mask", "pool", "rank", "sampler", "slot",
@@ -49,8 +51,7 @@ def pip_text(at: Setting) -> list[str]:
     known = _versions(at)
     packages = at.rng.sample(_PACKAGES, max(4, int(len(_PACKAGES) * at.scale)))
     for package in packages:
-        version = f"{at.rng.randint(0, 9)}.{at.rng.randint(0, 30)}.{at.rng.randint(0, 9)}"
-        version = known.get(package, version)
+        version = known.get(package) or _version(package)
         size = f"{at.rng.uniform(0.1, 400):.1f} MB"
         lines += [
             f"Collecting {package}>={version[0]} (from -r requirements.txt (line {at.rng.randint(1, 60)}))",
@@ -64,6 +65,12 @@ def pip_text(at: Setting) -> list[str]:
         "WARNING: Retrying (Retry(total=4, connect=None)) after connection broken by 'ReadTimeoutError'",
     )
     return lines
+
+
+def _version(package: str) -> str:
+    """The version of a package that the story does not speak of: always the same."""
+    rng = chance("version", package)
+    return f"{rng.randint(0, 9)}.{rng.randint(0, 30)}.{rng.randint(0, 9)}"
 
 
 def _versions(at: Setting) -> dict[str, str]:

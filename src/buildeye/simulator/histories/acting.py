@@ -8,10 +8,10 @@ from random import Random
 from buildeye.model import Cause, Job
 from buildeye.simulator.facts import Plot, Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, Trial
+from buildeye.simulator.histories.runners import Runners
 from buildeye.simulator.histories.surroundings import Pin, Surroundings
 from buildeye.simulator.more_failures import failure_of
 from buildeye.simulator.perform import NONE, Cut, Played, cut_off, last_of, steps_of, without_run
-from buildeye.simulator.roster import Roster
 from buildeye.simulator.shapes import POOLS, JobShape, WorkflowShape
 
 FAIL_FAST = Truth(Cause.CANCELLED, "fail-fast", story="cancelled")
@@ -46,7 +46,7 @@ class Stage:
 
     hazards: list[Hazard]
     own: dict[str, list[Hazard]]
-    roster: Roster
+    runners: Runners
     surroundings: Surroundings
     magnets: dict[str, list[tuple[str, datetime, datetime]]]
     """By pool: runners that fail fast and are free early, so that they draw jobs, and when."""
@@ -89,19 +89,12 @@ class Stage:
 
     def _runner(self, shape: JobShape, start: datetime, rng: Random) -> tuple[datetime, str]:
         """When a runner is free, and which; a sick one that fails fast is free more often than others."""
-        pool = POOLS[shape.pool]
-        length = timedelta(minutes=shape.minutes[1] * 1.45 + 12)
+        length = timedelta(minutes=shape.minutes[1] * 1.45 + 13)
         for runner, since, until in self.magnets.get(shape.pool, ()):
-            if since <= start < until and rng.random() < 0.4 and self.roster.free(runner, (start, start + length)):
-                self.roster.take(runner, (start, start + length))
+            if since <= start < until and rng.random() < 0.4 and self.runners.wait(runner, start, length) == start:
+                self.runners.take(runner, (start, start + length))
                 return start, runner
-        for _ in range(400):
-            for runner in rng.sample(pool.runners, len(pool.runners)):
-                if self.roster.free(runner, (start, start + length)):
-                    self.roster.take(runner, (start, start + length))
-                    return start, runner
-            start += timedelta(seconds=rng.randint(60, 240))
-        return start, rng.choice(pool.runners)
+        return self.runners.seize(POOLS[shape.pool], start, length, rng)
 
     def _struck(self, trial: Trial) -> tuple[int, str, Blow, Truth] | None:
         """What fails first in the job; of two things in one step, the one that is older."""

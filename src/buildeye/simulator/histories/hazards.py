@@ -71,7 +71,7 @@ class Hazard:
     runner: str = ""
     spared: set[str] = field(default_factory=set)
     only: str = ""
-    pushes: range = range(0, 1_000)
+    pushes: range = range(1_000)
     waited: float = 0.0
     mended: datetime | None = None
     steady: bool = True

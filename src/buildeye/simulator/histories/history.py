@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from random import Random
 
 from buildeye.model import Job, Run
@@ -12,6 +13,7 @@ from buildeye.simulator.facts import Past, Plot, Workflow
 from buildeye.simulator.histories.acting import Stage, cut_all
 from buildeye.simulator.histories.lives import awake
 from buildeye.simulator.histories.pulls import ordinary, twins
+from buildeye.simulator.histories.runners import Runners
 from buildeye.simulator.histories.stories_code import broken_trunk, concurrent_merge, flaky_test
 from buildeye.simulator.histories.stories_machines import (
     contention,
@@ -27,7 +29,6 @@ from buildeye.simulator.histories.vocabulary import FORKERS
 from buildeye.simulator.histories.world import ALL_WORKFLOWS, CARETAKER, SUPERSEDED, Record, World
 from buildeye.simulator.past import NAME, OWNER
 from buildeye.simulator.perform import Cut
-from buildeye.simulator.roster import Roster
 
 LOST_LOGS = 0.02
 """The part of logs that nobody can get any more."""
@@ -35,19 +36,19 @@ LOST_LOGS = 0.02
 _Moment = Callable[[World, str, datetime, Random], None]
 _Span = Callable[[World, str, datetime, datetime, Random], None]
 _MOMENTS: tuple[tuple[str, _Moment, float], ...] = (
-    ("trunk", broken_trunk, 9.0),
+    ("trunk", broken_trunk, 13.0),
     ("together", concurrent_merge, 6.0),
     ("twins", twins, 9.0),
 )
 """Name, story, and how many of it sixty days have."""
 _SPANS: tuple[tuple[str, _Span, float, tuple[float, float]], ...] = (
     ("flaky", flaky_test, 7.0, (240, 900)),
-    ("sick", sick_runner, 8.0, (6, 60)),
-    ("disk", full_disk, 5.0, (3, 11)),
-    ("image", image_update, 6.0, (5, 26)),
-    ("release", upstream_release, 7.0, (5, 30)),
-    ("leg", matrix_leg, 6.0, (18, 110)),
-    ("crowd", contention, 6.0, (5, 14)),
+    ("sick", sick_runner, 9.0, (8, 70)),
+    ("disk", full_disk, 6.0, (4, 14)),
+    ("image", image_update, 7.0, (4, 20)),
+    ("release", upstream_release, 7.0, (3, 20)),
+    ("leg", matrix_leg, 6.0, (8, 50)),
+    ("crowd", contention, 9.0, (6, 16)),
     ("outage", github_outage, 5.0, (1, 3)),
 )
 """Name, story, how many of it sixty days have, and how many hours it lasts."""
@@ -58,14 +59,14 @@ _HOURS = (3, 5, 7, 8, 8, 6, 7, 8, 8, 8, 6, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 2
 
 
 def build_history(seed: int, now: datetime, *, days: float = 60, runs: int = 10_000) -> Past:
-    """A history of so many days up to `now` (aware, cut to the second) with about so many runs and all kinds of stories.
+    """So many days up to `now` (aware, cut to the second), with about so many runs and all kinds of stories.
 
     Equal arguments give an equal past. How many stories there are goes with `days`; few days may lack a kind.
     """
     end = now.astimezone(UTC).replace(microsecond=0)
     start = end - timedelta(days=days)
     rng = chance(seed, "history")
-    stage = Stage([], {}, Roster("", end), settle(start, end, chance(seed, "surroundings")), {})
+    stage = Stage([], {}, Runners(), settle(start, end, chance(seed, "surroundings")), {})
     world = World(seed, start, end, f"{OWNER}/{NAME}", stage, rng)
     files = ("pyproject.toml",)
     world.main = world.commit("Pin the simulated toolchain", CARETAKER, start - timedelta(hours=3), "main", (), files)
@@ -73,7 +74,7 @@ def build_history(seed: int, now: datetime, *, days: float = 60, runs: int = 10_
     _plan(world, days)
     _timers(world, days)
     for day in range(int(days) + 1):
-        world.at(start + timedelta(days=day), lambda at, day=day: _work(world, day, days, runs, at))  # type: ignore[misc]
+        world.at(start + timedelta(days=day), partial(_work, world, day, days, runs))
     world.happen()
     return _past(world, days)
 
@@ -109,7 +110,10 @@ def _timers(world: World, days: float) -> None:
     """The nightly, daily and weekly schedules."""
 
     def fire(workflow: str) -> Callable[[datetime], None]:
-        return lambda at: world.run(workflow, "schedule", at) and None
+        def start(at: datetime) -> None:
+            world.run(workflow, "schedule", at)
+
+        return start
 
     midnight = world.start.replace(hour=0, minute=0, second=0)
     for day in range(int(days) + 2):

@@ -10,7 +10,7 @@ from buildeye.simulator.histories.vocabulary import MAINTAINERS
 from buildeye.simulator.histories.world import BY_USER, Record, World
 
 _AREAS = {"docs/": "docs", "tools/dashboard/": "dashboard", "Dockerfile": "image", "csrc/": "native"}
-_SLOW = timedelta(minutes=45)
+_SLOW = timedelta(minutes=25)
 """The slow workflows do not start on main more often than that."""
 
 AUTHOR_BUG = "author-bug"
@@ -30,6 +30,7 @@ class Life:
     title_until: int = 0
     retries: int = 0
     looks: int = 0
+    patience: int = 4
 
     @property
     def key(self) -> str:
@@ -66,10 +67,10 @@ def _push(life: Life, at: datetime) -> None:
     start_runs(world, life.key, at, life.ready)
     life.looks = life.retries = 0
     mood = rng.random()
-    if mood < 0.11:
+    if mood < 0.08:
         world.at(at + minutes(2, 24, rng), lambda when: _push(life, when))
         return
-    if mood < 0.135:
+    if mood < 0.1:
         world.at(at + minutes(4, 25, rng), lambda when: world.cancel(life.key, when, BY_USER))
     _look_later(life, at)
 
@@ -112,7 +113,7 @@ def _look(life: Life, at: datetime) -> None:
         _mend(life, failed, at)
     elif failed:
         _suffer(life, failed, at)
-    elif not life.ready and rng.random() < 0.55:
+    elif not life.ready and rng.random() < 0.3:
         life.ready = True
         for workflow in ("full", "matrix"):
             world.run(workflow, "pull_request", at, life.key)
@@ -143,7 +144,10 @@ def _mend(life: Life, failed: list[Record], at: datetime) -> None:
 def _suffer(life: Life, failed: list[Record], at: datetime) -> None:
     """What failed is not the author's: run it again, push again, wait, or merge all the same."""
     mood = life.rng.random()
-    if life.retries < 2 and mood < 0.55:
+    life.patience -= 1
+    if life.patience <= 0 and life.reviews == 0:
+        _later(life, at, 60, 900, _land)
+    elif life.retries < 2 and mood < 0.55:
         _again(life, failed, at)
     elif mood < 0.75:
         _later(life, at, 20, 500, _push)

@@ -81,7 +81,7 @@ def draft_at(place: Spot, key: str, rng: Random, who: str = "", files: tuple[str
 def ordinary(world: World, key: str, at: datetime, rng: Random) -> None:
     """One pull request of no story but its own; one in three has a mistake to mend."""
     place = spot(rng)
-    life = Life(world, draft_at(place, key, rng), rng, rng.random() < 0.4, rng.choice((0, 0, 0, 1, 1, 2)))
+    life = Life(world, draft_at(place, key, rng), rng, rng.random() < 0.2, rng.choice((0, 0, 0, 1, 1, 2)))
     if rng.random() < BUGGY:
         mistaken(life, place, rng)
         if rng.random() < 0.12:

@@ -9,7 +9,7 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey, Trial, flaky, natural
 from buildeye.simulator.histories.lives import Life, land, live, start_runs
-from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, only
+from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, only, some
 from buildeye.simulator.histories.pulls import author, draft_at
 from buildeye.simulator.histories.vocabulary import MAINTAINERS, Spot, spot, words_of
 from buildeye.simulator.histories.world import World
@@ -41,6 +41,7 @@ def broken_trunk(world: World, key: str, at: datetime, rng: Random) -> None:
     """One pull request passes and merges at a time, and main fails until a fix merges."""
     place = spot(rng)
     suite, failures, jobs = _what_breaks(rng)
+    jobs = some(jobs, rng, 4)
     words = words_of(place, rng, suite)
     blow = Blow(rng.choice(failures), words)
     elsewhere = rng.random() < 0.4
@@ -69,7 +70,7 @@ def _what_breaks(rng: Random) -> tuple[str, tuple[str, ...], frozenset[JobKey]]:
     tests = ("own-assert", "own-attribute", "own-argument", "own-value", "own-close", "own-key", "own-many", "own-npu")
     kind = rng.random()
     if kind < 0.62:
-        suite = SUITES[rng.choice((*HIDDEN, "ut-npu", "four-cards", "single-0"))]
+        suite = SUITES[rng.choice((*HIDDEN, "ut-npu", "ut-cpu", "ut-cpu", "ut", "four-cards", "single-0"))]
         return suite.folder, tests, suite.jobs
     if kind < 0.76:
         suite = SUITES[rng.choice(("ut", "ut-npu", "full-unit"))]
@@ -82,7 +83,7 @@ def _what_breaks(rng: Random) -> tuple[str, tuple[str, ...], frozenset[JobKey]]:
 
 
 def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
-    """Two pull requests pass alone, the second merges at a time, minutes or hours after the first; together they fail."""
+    """Two pull requests pass alone and merge minutes or hours apart, the second at a time; together they fail."""
     place, user = spot(rng), spot(rng)
     suite = SUITES[rng.choice(("ut", "ut", "ut-npu", "ut-cpu", "single-0"))]
     words = dict(words_of(user, rng, suite.folder))
@@ -102,7 +103,7 @@ def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
         for where, name, some in zip((place, user), "ab", files, strict=True)
     ]
     truth = Truth(Cause.INTERFERENCE, TOGETHER, story=TOGETHER)
-    hazard = Hazard(key, (Blow(failure, words),), truth, world.now, jobs=jobs)
+    hazard = Hazard(key, (Blow(failure, words),), truth, world.now, jobs=some(jobs, rng))
     breakage = _Breakage([hazard], place, truth, claims=True)
     merged: list[int] = []
 
@@ -145,7 +146,7 @@ def _short_life(world: World, draft: PullDraft, opened: datetime, merged: dateti
 
 def _repair(world: World, key: str, breakage: _Breakage, at: datetime, rng: Random) -> None:
     """A fix or a revert merges after twenty minutes or after two days, mostly within a shift."""
-    last = min(max(rng.lognormvariate(1.75, 1.0), 0.35), 50.0)
+    last = min(max(rng.lognormvariate(1.5, 1.0), 0.35), 50.0)
     until = at + timedelta(hours=last)
     place = breakage.place
     brought = breakage.culprits[-1]

@@ -26,7 +26,15 @@ def sick_runner(world: World, key: str, since: datetime, until: datetime, rng: R
     """One runner fails most of its jobs in several ways, and fails them fast, so that it draws more."""
     pool = rng.choice(("a2", "a2", "a3", "a3", "cpu", "a2x2"))
     runner = rng.choice(POOLS[pool].runners)
-    ways = ("sick-docker", "sick-crash", "sick-odd", "sick-clock", "sick-readonly", "runner-lost", "runner-gone")
+    ways: tuple[str, ...] = (
+        "sick-docker",
+        "sick-crash",
+        "sick-odd",
+        "sick-clock",
+        "sick-readonly",
+        "runner-lost",
+        "runner-gone",
+    )
     if pool.startswith("a"):
         ways = ("sick-smi", "sick-card", "npu-unavailable", *ways)
     keys = tuple(rng.sample(ways, rng.randint(3, 5)))
@@ -55,13 +63,13 @@ def full_disk(world: World, key: str, since: datetime, until: datetime, rng: Ran
 
 def contention(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """Others keep all but one or two runners of a pool busy; jobs wait long, and some run out of time."""
-    pool = rng.choice(("a2", "a2", "a3", "cpu"))
+    pool = world.claim(rng.sample(("a2", "a3", "cpu"), 3), since, until)
     left = {"a2": 4, "a3": 2, "cpu": 2}[pool]
-    runners = rng.sample(POOLS[pool].runners, len(POOLS[pool].runners))
-    for runner in runners[left:]:
-        world.stage.roster.take(
-            runner, (since - timedelta(minutes=rng.uniform(0, 40)), until + timedelta(minutes=rng.uniform(0, 90)))
-        )
+    for runner in rng.sample(POOLS[pool].runners, len(POOLS[pool].runners))[left:]:
+        begin = since - timedelta(minutes=rng.uniform(0, 40))
+        length = until - begin + timedelta(minutes=rng.uniform(0, 90))
+        if world.stage.runners.wait(runner, begin, length) == begin:
+            world.stage.runners.take(runner, (begin, begin + length))
     truth = Truth(Cause.INTERFERENCE, "runner-contention", Determinism.FLAKY, CROWD)
     for name, keys, rate, waited in (
         ("late", ("crowd-test", "crowd-server", "crowd-step"), rng.uniform(0.2, 0.35), 300.0),

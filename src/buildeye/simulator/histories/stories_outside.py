@@ -9,7 +9,7 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey
 from buildeye.simulator.histories.lives import land, start_runs
-from buildeye.simulator.histories.places import BUILDS, LINT, MYPY, SUITES, named, on_pool, with_step
+from buildeye.simulator.histories.places import BUILDS, LINT, MYPY, SUITES, named, on_pool, some, with_step
 from buildeye.simulator.histories.surroundings import IMAGES, Pin
 from buildeye.simulator.histories.vocabulary import MAINTAINERS, spot, words_of
 from buildeye.simulator.histories.world import World
@@ -19,8 +19,8 @@ IMAGE, RELEASE, LEG = "image-update", "upstream-release", "matrix-leg"
 
 def image_update(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """Another image is behind a tag; jobs in it fail until the old one is put back, or a better one follows."""
-    pool = rng.choice(("a2", "a3", "cpu", "cpu", "arm"))
-    image = IMAGES[pool]
+    names = sorted({IMAGES[pool] for pool in ("a2", "a3", "cpu", "arm")})
+    image = world.claim(rng.sample(names, len(names)), since, until)
     around = world.stage.surroundings
     before = around.digest(image, since)
     around.digests[image] = [move for move in around.digests[image] if not since <= move[0] < until]
@@ -35,14 +35,19 @@ def image_update(world: World, key: str, since: datetime, until: datetime, rng: 
         "header": rng.choice(("acl/acl_rt.h", "hccl/hccl_types.h", "numa.h")),
         "tool": rng.choice(("cmake", "ninja", "ccache", "patchelf")),
     }
-    keys = rng.choice((("image-libstdc",), ("image-symbol",), ("image-library",), ("image-tool",), ("image-header",)))
-    there = {job for one, name in IMAGES.items() if name == image for job in on_pool(one)}
-    jobs = frozenset(there & (with_step("test") if keys[0][6:9] in ("lib", "sym") else BUILDS))
-    if pool == "cpu" and rng.random() < 0.3:
-        keys, jobs = ("image-hook",), LINT
+    there = frozenset(job for pool, name in IMAGES.items() if name == image for job in on_pool(pool))
+    failures = {
+        "image-libstdc": with_step("test"),
+        "image-symbol": with_step("test"),
+        "image-library": with_step("test"),
+        "image-tool": BUILDS,
+        "image-header": BUILDS,
+        "image-hook": LINT,
+    }
+    failure = rng.choice([name for name, jobs in failures.items() if jobs & there])
+    jobs = some(failures[failure] & there, rng)
     truth = Truth(Cause.INTERFERENCE, "image-update", story=IMAGE)
-    blows = tuple(Blow(one, words) for one in keys)
-    world.stage.hazards.append(Hazard(key, blows, truth, since, until, jobs=jobs, clock="start"))
+    world.stage.hazards.append(Hazard(key, (Blow(failure, words),), truth, since, until, jobs=jobs, clock="start"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +82,8 @@ _RELEASES = (
 
 def upstream_release(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """A package is released and jobs that resolve it fail, until it is pinned or the next release mends it."""
-    kind = rng.choice(_RELEASES)
+    package = world.claim(rng.sample(sorted({one.package for one in _RELEASES}), 4), since, until)
+    kind = rng.choice([one for one in _RELEASES if one.package == package])
     around = world.stage.surroundings
     around.releases[kind.package] = [move for move in around.releases[kind.package] if not since <= move[0] < until]
     before, version = around.release(kind.package, since, rng, major=rng.random() < 0.5)
@@ -90,7 +96,7 @@ def upstream_release(world: World, key: str, since: datetime, until: datetime, r
         "old": before,
         "build_error": kind.error,
     }
-    jobs = {"release-mypy": MYPY, "release-build": BUILDS & with_step("pip")}.get(kind.failure, suite.jobs)
+    jobs = some({"release-mypy": MYPY, "release-build": BUILDS & with_step("pip")}.get(kind.failure, suite.jobs), rng)
     truth = Truth(Cause.INTERFERENCE, "upstream-change", story=RELEASE)
     hazard = Hazard(key, (Blow(kind.failure, words),), truth, since, jobs=jobs, clock="start")
     world.stage.hazards.append(hazard)

@@ -81,6 +81,7 @@ class World:
     on_merge: dict[str, Callable[[str, int, datetime], None]] = field(default_factory=dict)
     main: str = ""
     started: int = 0
+    claims: dict[str, list[tuple[datetime, datetime]]] = field(default_factory=dict)
     last_slow: dict[str, datetime] = field(default_factory=dict)
     last_id: int = FIRST_RUN
     _agenda: list[tuple[datetime, int, Callable[[datetime], None]]] = field(default_factory=list)
@@ -97,6 +98,17 @@ class World:
         while self._agenda and self._agenda[0][0] <= self.now - timedelta(seconds=30):
             when, _, action = heapq.heappop(self._agenda)
             action(when)
+
+    def claim(self, names: list[str], since: datetime, until: datetime) -> str:
+        """The first of these that no other story has in that time, or the last; it is this story's then."""
+        span = (since - timedelta(hours=6), until + timedelta(hours=6))
+
+        def is_free(name: str) -> bool:
+            return all(end <= span[0] or span[1] <= start for start, end in self.claims.get(name, ()))
+
+        chosen = next((name for name in names if is_free(name)), names[-1])
+        self.claims.setdefault(chosen, []).append(span)
+        return chosen
 
     def commit(
         self, message: str, author: str, at: datetime, branch: str, parents: tuple[str, ...], files: tuple[str, ...],
