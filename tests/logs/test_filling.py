@@ -42,7 +42,8 @@ def test_any_value_that_fits_comes_through_the_shell_as_it_was(value: str, comma
 
 
 @pytest.mark.parametrize(
-    "value", ["", "-rf", "--co", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "\ud800", "x" * (LONGEST_WORD + 1)]
+    "value",
+    ["", "-rf", "--co", "a\nb", "a\x1b[2Jb", "a\u202eb", "a\u200bb", "a\u00a0b", "\ud800", "x" * (LONGEST_WORD + 1)],
 )
 def test_a_value_unfit_for_a_command_leaves_the_command_out(value: str) -> None:
     assert fill_command("pytest {x}", {"x": value}) is None
@@ -77,3 +78,12 @@ def test_the_command_of_a_rule_quotes_what_it_captured() -> None:
     )
     (told,) = advice(rule, {"test": "a.py::t['$(reboot)']"})
     assert shlex.split(told.command) == ["pytest", "a.py::t['$(reboot)']"]
+
+
+def test_what_a_step_of_a_rule_shows_between_backticks_is_quoted_or_only_named() -> None:
+    steps = ("Of {path}: `cat {path}`",)
+    rule = Rule("a.b", "t", "test-failure", Cause.CODE, ("x",), advice=(Suggestion("See", steps=steps),))
+    assert [advice(rule, {"path": p})[0].steps[0] for p in ("a b", "-f")] == [
+        "Of a b: `cat 'a b'`",
+        "Of -f: `cat the path`",
+    ]

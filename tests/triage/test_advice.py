@@ -31,7 +31,7 @@ from buildeye.model import (
 from buildeye.triage.advice import MAX_SUGGESTIONS, advise
 from buildeye.triage.situation import Retry, Situation
 from buildeye.triage.templates import Template, When, packaged_templates
-from tests.triage.cases import diagnosis, job, pull, run
+from tests.triage.advised import diagnosis, job, pull, run
 
 TEMPLATES = packaged_templates()
 EVERY = [(cause, category) for cause, categories in CATEGORIES.items() for category in categories]
@@ -150,7 +150,7 @@ def test_a_range_without_a_culprit_is_bisected_with_the_failing_test() -> None:
 
 
 def test_a_package_that_moved_is_pinned_below_its_new_version() -> None:
-    moved = Reason("history", "package-changed", "numpy 2.3.5 -> 2.4.0", "it came in with the first failure")
+    moved = Reason("history", "package-moved", "numpy 2.3.5 -> 2.4.0", "it came in with the first failure")
     held = verdict(Cause.INTERFERENCE, "upstream-change", reasons=(moved,))
     advice = told(finding(held))
     assert advice[0].title.startswith("Pin numpy below 2.4.0")
@@ -166,6 +166,36 @@ def test_a_sick_runner_is_taken_out_unless_it_is_github_s() -> None:
     assert "Take runner-1 out of its pool" in words(told(one))
     github = replace(one.jobs[0], job=job(runner_name="GitHub Actions 3", labels=("ubuntu-latest",)))
     assert "out of its pool" not in words(told(replace(one, jobs=(github,))))
+
+
+SEEN = [
+    ("incident", Cause.INFRASTRUCTURE, "github-service", "Wait until the incident is over: it said"),
+    ("pool-sick", Cause.INFRASTRUCTURE, "driver", "Look at the whole pool, not at one machine: it said"),
+    (
+        "pool-sick",
+        Cause.INFRASTRUCTURE,
+        "disk-full",
+        "Re-run the failed jobs when the pool is well: other runners of it had the same trouble",
+    ),
+    ("queue-deep", Cause.INTERFERENCE, "runner-contention", "Wait, the change is not to blame: it said"),
+    ("leg-only", Cause.INTERFERENCE, "version-matrix", "Only this leg of the matrix fails: that"),
+    ("image-moved", Cause.INTERFERENCE, "image-update", "Pin the image by its digest: that"),
+    ("own-files", Cause.CODE, "compile", "Start with what this change does in that"),
+    ("own-dependencies", Cause.CONFIGURATION, "dependency", "Look at what this change does to that"),
+    ("same-run-failed-again", Cause.INFRASTRUCTURE, "network", "Look before you re-run again: it said"),
+    ("own-area", Cause.CODE, "test-failure", "Start with what this change does in that"),
+]
+
+
+@pytest.mark.parametrize(("reason", "cause", "category", "title"), SEEN, ids=[reason for reason, *_ in SEEN])
+def test_what_was_seen_around_the_failure_is_in_the_advice(
+    reason: str, cause: Cause, category: str, title: str
+) -> None:
+    given = Reason("history", reason, "that", "it said", weight=1.5)
+    seen = verdict(cause, category, reasons=(given,), determinism=Determinism.FLAKY)
+    one = finding(seen)
+    ours = replace(one.jobs[0], job=job(labels=("self-hosted", "a3")))
+    assert title in [suggestion.title for suggestion in told(replace(one, jobs=(ours,)))]
 
 
 # Re-runs
@@ -211,7 +241,8 @@ NO = [
     (verdict(Cause.INTERFERENCE, "broken-trunk"), "the same merge with the broken main"),
     (verdict(Cause.INTERFERENCE, "image-update"), "before that is done"),
     (verdict(Cause.CODE, "compile", determinism=Determinism.DETERMINISTIC,
-             reasons=(Reason("infrastructure", "every-runner", "4 of 4", "x"),)), "on every runner (4 of 4)"),
+             reasons=(Reason("history", "same-run-failed-again", "aaa", "it failed alike in 2 other attempts"),)),
+     "A re-run will not help: it failed alike in 2 other attempts"),
 ]  # fmt: skip
 
 
@@ -222,6 +253,42 @@ def test_a_re_run_that_cannot_help_is_not_suggested_and_the_first_thing_says_why
     assert not reruns(advice)
     assert why in advice[0].steps[-1]
     assert "Start the job again." not in words(advice)
+
+
+def test_a_job_that_passed_in_a_later_attempt_needs_no_re_run() -> None:
+    read = Diagnosis("job 11", Cause.INFRASTRUCTURE, "network", suggestions=(RERUN,), retry_helps=True)
+    for attempt, wanted in ((2, "Nothing to re-run: it passed there"), (1, "Re-run the failed jobs: it passed there")):
+        seen = Reason("history", "same-run-passed", f"attempt {attempt}", "it passed there")
+        advice = told(finding(verdict(Cause.INFRASTRUCTURE, "network", reasons=(seen,)), read))
+        assert advice[0].title == wanted
+        assert bool(reruns(advice)) == (attempt == 1)
+
+
+def test_how_often_others_passed_is_in_the_reason_of_a_re_run() -> None:
+    seen = Reason("history", "known-flaky", "8 of 9", "of 9 commits 8 passed: at least 57% do, by Wilson's bound")
+    held = verdict(Cause.CODE, "test-failure", determinism=Determinism.FLAKY, reasons=(seen,))
+    (one,) = reruns(told(finding(held)))
+    assert one.title.endswith("of 9 commits that failed so and were tried again, 8 passed")
+
+
+@pytest.mark.parametrize(("changes", "holds"), [("1", False), ("14", True)])
+def test_one_other_failure_is_no_outage(changes: str, holds: bool) -> None:
+    seen = Reason("infrastructure", "outage", changes, "services failed for others")
+    advice = told(finding(verdict(Cause.INFRASTRUCTURE, "network", reasons=(seen,))))
+    assert ("Hold re-runs and tell people once: services failed for others" in words(advice)) == holds
+
+
+def test_the_rule_of_another_kind_of_stop_says_nothing() -> None:
+    read = Diagnosis("job 11", Cause.CANCELLED, "by-user", suggestions=(OWN,))
+    assert OWN not in told(finding(verdict(Cause.CANCELLED, "superseded"), read))
+    assert OWN in told(finding(verdict(Cause.CANCELLED, "by-user"), read))
+
+
+def test_the_owner_of_a_flaky_test_is_looked_for_in_its_own_file() -> None:
+    held = verdict(Cause.CODE, "test-failure", determinism=Determinism.FLAKY)
+    said = words(told(finding(held, diagnosis(tests=(TEST,), files=("src/pool.py",)))))
+    assert "-- tests/test_a.py" in said
+    assert "src/pool.py" not in said
 
 
 def test_after_three_attempts_it_says_to_stop() -> None:
@@ -248,6 +315,8 @@ RETRY = [
     (Cause.CODE, "test-failure", Determinism.FLAKY, False, Retry.HELPS),
     (Cause.CODE, "test-failure", Determinism.DETERMINISTIC, True, Retry.NO),
     (Cause.INFRASTRUCTURE, "disk-full", Determinism.DETERMINISTIC, True, Retry.HELPS),
+    (Cause.INFRASTRUCTURE, "driver", Determinism.FLAKY, False, Retry.NO),
+    (Cause.INFRASTRUCTURE, "storage", Determinism.FLAKY, None, Retry.HELPS),
     (Cause.INTERFERENCE, "broken-trunk", Determinism.DETERMINISTIC, True, Retry.NO),
     (Cause.INTERFERENCE, "shared-resource", Determinism.UNKNOWN, None, Retry.HELPS),
     (Cause.CANCELLED, "by-user", Determinism.UNKNOWN, True, Retry.UNKNOWN),
@@ -367,6 +436,9 @@ CONDITIONS = [
     (When(hosted=True), False),
     (When(level=(Level.LOW,)), False),
     (When(min_attempt=2), False),
+    (When(after_attempt="pull_request"), True),
+    (When(after_attempt="attempt"), False),
+    (When(after_attempt="base"), False),
     (When(retry=(Retry.UNKNOWN,)), True),
 ]
 

@@ -14,7 +14,8 @@ from buildeye.triage.advice import advise
 from buildeye.triage.advicelint import OF_A_REASON, lint_templates
 from buildeye.triage.situation import PLACES
 from buildeye.triage.templates import Template, When, load_file, load_templates, packaged_templates
-from tests.triage.cases import job
+from buildeye.triage.weights import packaged_weights
+from tests.triage.advised import job
 from tests.triage.test_advice import finding, verdict
 
 OWN = """
@@ -192,3 +193,12 @@ def test_the_example_of_the_page_is_good_advice(folder: Path) -> None:
     one = finding(held)
     there = replace(one, jobs=(replace(one.jobs[0], job=job(runner_name="a3-4-07")),))
     assert advise(there, load_templates([folder]))[0].command == "acme page --runner a3-4-07 --run 1"
+
+
+OF_THE_LOG = {"rerun"}
+"""Reasons that a log gives, not the judges."""
+
+
+def test_our_templates_ask_for_reasons_that_are_given() -> None:
+    asked = {reason for template in packaged_templates() for reason in template.from_reason}
+    assert asked - OF_THE_LOG <= set(packaged_weights().evidence)

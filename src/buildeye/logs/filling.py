@@ -6,7 +6,6 @@ shell and nothing else, whatever quotes the placeholder stands in.
 
 import re
 import shlex
-import unicodedata
 from collections.abc import Mapping
 
 from buildeye.logs.secrets import strip_controls
@@ -17,9 +16,9 @@ LONGEST_WORD = 300
 """Characters of a value that a command takes; a longer one is no name that a person would type."""
 LONGEST_TEXT = 160
 """Characters of a value that a sentence shows."""
-_CODE = re.compile(r"(`[^`]*`)")
+CODE = re.compile(r"(`[^`]*`)")
+"""What a sentence shows between backticks."""
 _SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def names(*texts: str) -> frozenset[str]:
@@ -33,7 +32,7 @@ def fill_text(text: str, values: Mapping[str, str]) -> str | None:
     None when a value is missing.
     """
     parts = [
-        fill_command(part, values) if part.startswith("`") else _in_words(part, values) for part in _CODE.split(text)
+        fill_command(part, values) if part.startswith("`") else _in_words(part, values) for part in CODE.split(text)
     ]
     known = [part for part in parts if part is not None]
     return "".join(known) if len(known) == len(parts) else None
@@ -72,11 +71,7 @@ def fill_command(command: str, values: Mapping[str, str]) -> str | None:
 
 def fits(value: str) -> bool:
     """May a command hold this value?"""
-    return (
-        0 < len(value) <= LONGEST_WORD
-        and not value.startswith("-")
-        and not any(unicodedata.category(c) in _UNSEEN for c in value)
-    )
+    return 0 < len(value) <= LONGEST_WORD and not value.startswith("-") and value.isprintable()
 
 
 def _open_quote(text: str, quote: str) -> str:

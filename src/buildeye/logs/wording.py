@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from buildeye.logs.baseline import mask
-from buildeye.logs.filling import PLACE, fill_command
+from buildeye.logs.filling import CODE, PLACE, fill_command
 from buildeye.logs.rules import Rule
 from buildeye.model import Cost, Suggestion
 from buildeye.model.labels import plain
@@ -38,8 +38,16 @@ def _filled(suggestion: Suggestion, captured: Mapping[str, str]) -> Suggestion:
     return Suggestion(
         fill(suggestion.title, captured),
         suggestion.cost,
-        tuple(fill(step, captured) for step in suggestion.steps),
+        tuple(_step(step, captured) for step in suggestion.steps),
         fill_command(suggestion.command, captured) or "",
+    )
+
+
+def _step(text: str, captured: Mapping[str, str]) -> str:
+    """A step filled; what stands between backticks may be copied, so values in it are quoted or only named."""
+    return "".join(
+        (fill_command(part, captured) or fill(part, {})) if part.startswith("`") else fill(part, captured)
+        for part in CODE.split(text)
     )
 
 

@@ -25,7 +25,7 @@ RERUN = "rerun"
 _RERUN = re.compile(r"gh run rerun\b")
 _BARE = re.compile(r"(?i)(?:re-run|run it)(?: once)?(?: more)?(?: the failed jobs?| the job)?")
 """A title that says no more than to re-run."""
-_FILLERS = frozenset({"Start the job again.", "Re-run the failed jobs.", "A re-run needs no change."})
+_FILLER = re.compile(r"Start the job again\b|Re-run the failed jobs\.$|A re-run needs no change\.$")
 """Steps that say again what their title says."""
 
 
@@ -136,6 +136,8 @@ def _is_about(diagnosis: Diagnosis, situation: Situation) -> bool:
     cause = situation.verdict.cause
     if cause is Cause.INTERFERENCE and diagnosis.cause is not cause:
         return situation.on_base
+    if cause is Cause.CANCELLED and diagnosis.category != situation.verdict.category:
+        return False
     return cause in (diagnosis.cause, Cause.UNKNOWN)
 
 
@@ -151,7 +153,7 @@ def _joined(own: Sequence[_Piece], found: Sequence[_Piece]) -> list[_Piece]:
     title = why.title
     if not _BARE.fullmatch(said.title):
         title = ": ".join(filter(None, (said.title, why.title.partition(": ")[2])))
-    steps = tuple(step for step in said.steps if step not in _FILLERS) or why.steps
+    steps = tuple(step for step in said.steps if not _FILLER.match(step)) or why.steps
     both = replace(reason, suggestion=replace(why, title=title, steps=steps))
     return [*(p for p in own if not p.reruns), *(both if p is reason else p for p in found)]
 
@@ -200,7 +202,12 @@ def _applies(template: Template, situation: Situation, values: Mapping[str, str]
         and when.leading in (None, situation.leading)
         and (when.hosted is None or when.hosted == situation.hosted)
         and situation.run.run_attempt >= when.min_attempt
+        and (not when.after_attempt or _number(values.get(when.after_attempt, "")) > situation.attempt)
     )
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _fits_verdict(when: When, situation: Situation) -> bool:

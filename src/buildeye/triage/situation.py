@@ -22,9 +22,10 @@ _OF_A_PULL_REQUEST = ("", "pull_request", "pull_request_target")
 
 PLACES = frozenset({
     "run_id", "attempt", "repository", "workflow", "workflow_file", "event", "url", "branch", "head_sha",
-    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base", "test", "tests", "file",
-    "files", "category", "cause", "key_line", "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits",
-    "good", "bad", "merges", "related", "people_say",
+    "job", "job_id", "step", "runner", "runner_id", "pool", "pull_request", "author", "base",
+    "test", "tests", "test_file", "file", "files", "category", "cause", "key_line",
+    "culprit", "culprit_sha", "culprit_why", "other_culprit", "culprits", "good", "bad", "merges", "related",
+    "people_say",
 })  # fmt: skip
 """All placeholders that may be known of a failure, besides those that a reason fills."""
 
@@ -69,17 +70,27 @@ class Situation:
         return named or ("self-hosted" not in labels and any(map(_HOSTED_LABEL.fullmatch, labels)))
 
     @property
+    def attempt(self) -> int:
+        """The attempt of the run that the job belongs to, from 1."""
+        return self.job.run_attempt if self.job else self.run.run_attempt
+
+    @property
     def retry(self) -> Retry:
-        """Whether a re-run can help: what was seen of this failure goes before what its kind is known for."""
+        """Whether a re-run can help: what was seen of this failure goes before what its kind is known for.
+
+        Infrastructure passes by itself unless its rule knows better, so there the rule is asked first.
+        """
         verdict, diagnosis = self.verdict, self.diagnosis
         if verdict.cause in (Cause.CANCELLED, Cause.NONE):
             return Retry.UNKNOWN
+        own = diagnosis.retry_helps if diagnosis and diagnosis.cause is verdict.cause else None
+        if verdict.cause is Cause.INFRASTRUCTURE and own is not None:
+            return Retry.HELPS if own else Retry.NO
         if verdict.determinism is Determinism.FLAKY:
             return Retry.HELPS
         if verdict.cause is Cause.INTERFERENCE:
             return Retry.HELPS if verdict.category in _LATER else Retry.NO
-        own = diagnosis.retry_helps if diagnosis and diagnosis.cause is verdict.cause else None
-        if own and (verdict.determinism is not Determinism.DETERMINISTIC or verdict.cause is Cause.INFRASTRUCTURE):
+        if own and verdict.determinism is not Determinism.DETERMINISTIC:
             return Retry.HELPS
         if own is False or verdict.determinism is Determinism.DETERMINISTIC:
             return Retry.NO
@@ -142,6 +153,7 @@ class Situation:
             return {}
         return {
             "test": next(iter(diagnosis.tests), ""),
+            "test_file": _file_of(next(iter(diagnosis.tests), "")),
             "tests": str(len(diagnosis.tests)) if len(diagnosis.tests) > 1 else "",
             "file": next(iter(diagnosis.files), ""),
             "files": ", ".join(diagnosis.files[:MOST_NAMED]),
@@ -167,6 +179,12 @@ class Situation:
 
 def _sha(text: str) -> str:
     return text if _SHA.fullmatch(text) else ""
+
+
+def _file_of(test: str) -> str:
+    """The file that a test's id begins with, as pytest writes ids; empty when it has none."""
+    path, mark, _ = test.partition("::")
+    return path if mark and "." in path else ""
 
 
 def _name(culprit: Culprit | None) -> str:

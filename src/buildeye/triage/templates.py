@@ -32,6 +32,7 @@ class When:
     Of a list one must fit. `job`, `test`, `file`, `runner` and `workflow` are globs, `rule` ids of rules or names of
     packs, `has` and `lacks` names of placeholders. `advised`: the rule that decided brought advice of its own.
     `hosted`: the runner is one of GitHub's. `leading`: the job is the one that speaks for its run.
+    `after_attempt`: this placeholder is the number of a later attempt than the job's.
     """
 
     cause: tuple[Cause, ...] = ()
@@ -52,6 +53,7 @@ class When:
     advised: bool | None = None
     hosted: bool | None = None
     leading: bool | None = None
+    after_attempt: str = ""
     min_attempt: Annotated[int, Field(ge=1)] = 1
 
 
