@@ -26,7 +26,7 @@ MARKS = {
     "full-disk": r"[Nn]o space left on device",
     "image-update": r"GLIBCXX|undefined symbol|cannot open shared object|not found|No such file or directory",
     "upstream-release": r"has no attribute|cannot import name|assert None|unexpected keyword|unused-ignore|pkg_re",
-    "matrix-leg": r"unexpected keyword argument|cannot import name|has no attribute|Can't instantiate abstract",
+    "matrix-leg": r"unexpected keyword argument|cannot import name|has no attribute|Can't instantiate|No module",
     "flaky": r"FAILED tests/|\(Failed\)",
     "cancelled": r"##\[error\]The operation was canceled",
 }

@@ -16,7 +16,7 @@ from buildeye.simulator.chance import chance
 from buildeye.simulator.facts import Past
 from buildeye.simulator.failures import Failure, failure_text
 from buildeye.simulator.more_failures import failure_of
-from buildeye.simulator.noise import BODIES, CYAN, ENDINGS, RESET, SCRIPTS
+from buildeye.simulator.noise import BODIES, CYAN, ENDINGS, IMAGE, RESET, SCRIPTS
 from buildeye.simulator.noise_build import Setting
 from buildeye.simulator.noise_tests import count
 from buildeye.simulator.shapes import MORE_WORKFLOWS, WORKFLOWS, JobShape
@@ -128,12 +128,20 @@ def _words(past: Past, job: Job, scale: float) -> dict[str, str]:
         "pr_title": run.display_title,
         "passed": str(count(int(shape.lines * scale))),
         "seconds": f"{rng.uniform(60, 900):.2f}",
+        "hex": f"{rng.getrandbits(48):012x}",
+        "pid": str(rng.randint(120, 9999)),
+        "jitter": str(rng.randint(10, 61)),
+        "back": str(rng.randint(11, 29)),
+        "image": IMAGE,
         "day": f"{started:%Y-%m-%d}",
         "month_day": f"{started:%m-%d}",
         "limit": str(minutes_of(job)),
         "step": next((step.name for step in job.steps if step.conclusion == "failure"), ""),
         **plot.around,
     }
+    words["ref"] = "refs/remotes/origin/main"
+    if job.head_branch != "main":
+        words["ref"] = f"refs/remotes/pull/{words['pr']}/merge"
     return words | {name: Template(text).safe_substitute(words) for name, text in plot.words.items()}
 
 

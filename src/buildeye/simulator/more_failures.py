@@ -102,6 +102,7 @@ MORE_FAILURES: dict[str, Failure] = {
     "release-build": Failure("build", _CODE, "build-script"),
     "leg-argument": _test("api-incompatibility"),
     "leg-import": _collection("api-incompatibility"),
+    "leg-python": _collection(),
     "leg-attribute": _test("api-incompatibility"),
     "leg-abstract": _test("api-incompatibility"),
 }

@@ -42,6 +42,7 @@ def _setup(at: Setting) -> list[str]:
         f"Machine name: '{words['runner']}-{digest(at.rng, 5)}'",
         *("##[group]GITHUB_TOKEN Permissions", "Contents: read", "Metadata: read", "PullRequests: read"),
         "##[endgroup]",
+        *_runner_image(words.get("runner_image", "")),
         *("Secret source: Actions", "Prepare workflow directory", "Prepare all required actions"),
         "Getting action download info",
         *actions,
@@ -49,14 +50,22 @@ def _setup(at: Setting) -> list[str]:
     ]
 
 
+def _runner_image(version: str) -> list[str]:
+    """What a runner that GitHub hosts tells of its machine."""
+    if not version:
+        return []
+    return ["##[group]Runner Image", "Image: ubuntu-24.04", f"Version: {version}", "##[endgroup]"]
+
+
 _ACTIONS = ("checkout@v6", "cache@v5", "upload-artifact@v6")
 
 
-_IMAGE = "registry.example.org/sim/cann:8.5.0-910b-ubuntu22.04-py3.11"
+IMAGE = "registry.example.org/sim/cann:8.5.0-910b-ubuntu22.04-py3.11"
+"""What jobs run in unless the story says otherwise."""
 
 
 def _containers(at: Setting) -> list[str]:
-    image = at.words.get("image", _IMAGE)
+    image = at.words["image"]
     repository, _, tag = image.partition("/")[2].rpartition(":")
     layers = [digest(at.rng, 12) for _ in range(max(4, int(at.rng.randint(18, 30) * at.scale)))]
     lines = [
@@ -110,7 +119,7 @@ def _checkout(at: Setting) -> list[str]:
         f"[command]/usr/bin/git remote add origin https://github.com/{words['repo']}",
         "##[endgroup]",
         "##[group]Fetching the repository",
-        f"[command]/usr/bin/git -c protocol.version=2 fetch --no-tags --depth=1 origin +{words['sha']}",
+        f"[command]/usr/bin/git -c protocol.version=2 fetch --no-tags --depth=1 origin +{words['sha']}:{words['ref']}",
         f"remote: Enumerating objects: {objects}, done.        ",
         *(
             f"remote: Counting objects: {part:3}% ({objects * part // 100}/{objects})        "
@@ -122,10 +131,10 @@ def _checkout(at: Setting) -> list[str]:
 
 def _checkout_end(at: Setting) -> list[str]:
     return [
-        f" * branch            {at.words['sha']} -> FETCH_HEAD",
+        f" * [new ref]         {at.words['sha']} -> {at.words['ref'].removeprefix('refs/remotes/')}",
         "##[endgroup]",
         "##[group]Checking out the ref",
-        f"[command]/usr/bin/git checkout --progress --force {at.words['sha']}",
+        f"[command]/usr/bin/git checkout --progress --force {at.words['ref']}",
         *_merged_with(at),
         "##[endgroup]",
         "[command]/usr/bin/git log -1 --format=%H",

@@ -187,7 +187,7 @@ def cut_off(played: Played, cut: Cut, why: Truth = SUPERSEDED) -> Played:
 def _cut_step(step: Step, cut: Cut) -> Step:
     if step.completed_at and step.completed_at <= cut.at:
         return step
-    if step.started_at and step.started_at < cut.at:
+    if step.started_at and (step.started_at < cut.at or (cut.cancels and step.started_at == cut.at)):
         if cut.cancels:
             return replace(step, conclusion="cancelled", completed_at=cut.at)
         return replace(step, status="in_progress", conclusion=None, completed_at=None)

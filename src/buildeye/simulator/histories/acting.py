@@ -120,6 +120,8 @@ def _played(
         job = Job(0, 0, shape.name, "completed", "cancelled", created_at=created, started_at=end, completed_at=end)
         return Played(replace(job, labels=pool.labels), Plot("crowd-never", struck[3]))
     steps = steps_of(shape, failure, start, length, rng)
+    if failure and failure.at == "setup":
+        steps = steps[:1]
     end = start + timedelta(seconds=rng.randint(8, 70)) if failure and not steps else last_of(steps, start)
     if failure and failure.dies:
         end += timedelta(minutes=10) + (length * rng.uniform(0.1, 0.3) if steps else timedelta())

@@ -17,11 +17,15 @@ JobKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Blow:
-    """One way in which a hazard shows: a key of the failures, the words of its text, its truth when it has its own."""
+    """One way in which a hazard shows: a key of the failures, the words of its text, its truth when it has its own.
+
+    `jobs` are those that can fail so; None: all that have the failing step.
+    """
 
     failure: str
     words: Mapping[str, str] = field(default_factory=dict)
     truth: Truth | None = None
+    jobs: frozenset[JobKey] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +92,16 @@ class Hazard:
         )
         if rng.random() >= self.rate:
             return None
-        fitting = [blow for blow in self.blows if _place(blow, trial.shape) is not None]
+        fitting = [
+            blow
+            for blow in self.blows
+            if (blow.jobs is None or trial.key in blow.jobs) and _place(blow, trial.shape) is not None
+        ]
         if not fitting:
             return None
-        blow = fitting[0] if self.steady else rng.choice(fitting)
+        failure = fitting[0].failure if self.steady else rng.choice(sorted({blow.failure for blow in fitting}))
+        same = [blow for blow in fitting if blow.failure == failure]
+        blow = same[0] if self.steady else rng.choice(same)
         place = _place(blow, trial.shape)
         assert place is not None
         truth = blow.truth or (self.truth_of(trial) if self.truth_of else self.truth)

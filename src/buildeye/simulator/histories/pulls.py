@@ -8,6 +8,7 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey, natural
 from buildeye.simulator.histories.lives import AUTHOR_BUG, Life, live
 from buildeye.simulator.histories.places import BUILDS, KERNEL_BUILDS, LINT, MYPY, NATIVE, SUITES, named, with_step
+from buildeye.simulator.histories.surroundings import PACKAGES
 from buildeye.simulator.histories.vocabulary import TEAM, Spot, spot, title_of, words_of
 from buildeye.simulator.histories.world import World
 
@@ -97,11 +98,13 @@ def mistaken(life: Life, place: Spot, rng: Random, failure: str = "") -> None:
     suite = SUITES[rng.choice(mistake.suites)] if mistake.suites else None
     words = dict(words_of(place, rng, suite.folder if suite else "ut"))
     package = rng.choice(("numpy", "transformers", "pydantic", "scipy", "einops"))
+    now = PACKAGES[package]
+    major, minor = (int(part) for part in now.split(".")[:2])
     words |= {
         "package": package,
-        "wrong": f"{rng.randint(7, 99)}.{rng.randint(0, 9)}.0",
-        "old": "1.4.0",
-        "version": "1.5.2",
+        "wrong": f"{major}.{minor + rng.randint(7, 19)}.0",
+        "old": f"{major}.{minor}.0",
+        "version": now,
     }
     first = 0 if rng.random() < 0.75 else 1
     length = rng.choices((1, 2, 3, 4), (60, 24, 11, 5))[0]

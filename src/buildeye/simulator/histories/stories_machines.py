@@ -6,20 +6,43 @@ from random import Random
 from buildeye.model import Cause, Determinism, Incident
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, flaky, natural
+from buildeye.simulator.histories.places import SUITES, Suite, named, with_step
 from buildeye.simulator.histories.vocabulary import spot, words_of
 from buildeye.simulator.histories.world import World
+from buildeye.simulator.more_failures import failure_of
 from buildeye.simulator.shapes import POOLS
 
 SICK, DISK, CROWD, OUTAGE, NOISE = "sick-runner", "full-disk", "contention", "github-outage", "noise"
 _HOST = Truth(Cause.INFRASTRUCTURE, "runner-host", Determinism.FLAKY, SICK)
 
 
+_TESTS_A_SUITE = 3
+_PLACES = {
+    **{name: SUITES[name] for name in ("ut", "single-0", "single-1", "matrix-single", "two-cards", "four-cards")},
+    "nightly": Suite("nightly/single_node", named("single-node", "multi-node", "accuracy (", "doc-test")),
+}
+_ONLY = {
+    "hccl-timeout": named("multi-node", "multicard"),
+    "hub-limit": named("singlecard"),
+    "own-npu": with_step("npu"),
+    "sick-card": with_step("npu"),
+}
+
+
 def _blows(keys: tuple[str, ...], story: str, rng: Random) -> tuple[Blow, ...]:
-    """One blow a key, each in a place of its own, with the truth that it looks like."""
-    return tuple(
-        Blow(key, words_of(spot(rng), rng, rng.choice(("ut", "singlecard"))), flaky(natural(key, story)))
-        for key in keys
-    )
+    """Every key in places of its own, with the truth that it looks like; tests of a job are tests of its suite."""
+    found = []
+    for key in keys:
+        failure = failure_of(key)
+        truth = flaky(natural(key, story))
+        jobs = _ONLY.get(key)
+        if failure is None or not (failure.test == "$test" or key == "sick-card"):
+            found.append(Blow(key, words_of(spot(rng), rng), truth, jobs))
+            continue
+        for suite in _PLACES.values():
+            there = suite.jobs if jobs is None else suite.jobs & jobs
+            found += [Blow(key, words_of(spot(rng), rng, suite.folder), truth, there) for _ in range(_TESTS_A_SUITE)]
+    return tuple(found)
 
 
 def sick_runner(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:

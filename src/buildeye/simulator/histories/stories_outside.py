@@ -150,7 +150,10 @@ def matrix_leg(world: World, key: str, since: datetime, until: datetime, rng: Ra
         "vllm_module": f"vllm.v1.{area}",
         "vllm_file": f"vllm/v1/{area.replace('.', '/')}.py",
     }
+    words["removed"] = rng.choice(("distutils", "imp", "asynchat"))
     failure = rng.choice(("leg-argument", "leg-import", "leg-attribute", "leg-abstract"))
+    if marks == ("py3.12",):
+        failure = "leg-python"
     truth = Truth(Cause.INTERFERENCE, "version-matrix", story=LEG)
     hazard = Hazard(key, (Blow(failure, words),), truth, since, jobs=legs, clock="start")
     world.stage.hazards.append(hazard)

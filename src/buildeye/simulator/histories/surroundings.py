@@ -20,7 +20,7 @@ IMAGES = {
 }
 """The image of the jobs of each pool."""
 
-_PACKAGES = {
+PACKAGES = {
     "aiohttp": "3.13.2", "einops": "0.8.1", "fastapi": "0.121.1", "grpcio": "1.76.0", "huggingface-hub": "0.36.0",
     "msgspec": "0.19.0", "mypy": "1.18.2", "numba": "0.62.1", "numpy": "2.2.6", "openai": "2.8.0", "pandas": "2.3.3",
     "pillow": "12.0.0", "protobuf": "6.33.0", "psutil": "7.1.3", "pydantic": "2.12.4", "pytest": "8.4.2",
@@ -28,6 +28,7 @@ _PACKAGES = {
     "tokenizers": "0.22.1", "torch": "2.8.0", "torch-npu": "2.8.0", "transformers": "4.57.1", "uvloop": "0.22.1",
     "xgrammar": "0.1.27",
 }  # fmt: skip
+"""Packages and their versions when a history begins."""
 _STEADY = frozenset({"torch", "torch-npu"})
 _DAYS_BETWEEN = 11.0
 """How often a package is released, on average."""
@@ -88,13 +89,15 @@ class Surroundings:
             versions[extra.package] = extra.version
         versions["vllm"] = f"0.21.0.dev{len(self.upstream)}+g{head[:9]}" if leg == "main" else "0.20.2"
         image = IMAGES[pool]
-        key = (image, self.digest(image, at), leg == "main", *versions.values())
+        hosted = f"{at:%Y%m%d}"[:-1] + "1.1" if pool == "hosted" else ""
+        key = (hosted, image, self.digest(image, at), leg == "main", *versions.values())
         if key not in self._told:
             self._told[key] = {
                 "image": image,
                 "digest": self.digest(image, at),
                 "versions": " ".join(f"{name}-{version}" for name, version in sorted(versions.items())),
                 "vllm": head if leg == "main" else "",
+                "runner_image": hosted,
             }
         return self._told[key]
 
@@ -107,7 +110,7 @@ def settle(start: datetime, end: datetime, rng: Random) -> Surroundings:
         while at < end:
             found.move_image(image, at)
             at += timedelta(days=rng.uniform(3, 12), hours=rng.uniform(0, 8))
-    for package, version in _PACKAGES.items():
+    for package, version in PACKAGES.items():
         found.releases[package] = [(start - timedelta(days=1), version)]
         at = start + timedelta(days=rng.expovariate(1 / _DAYS_BETWEEN))
         while at < end and package not in _STEADY:

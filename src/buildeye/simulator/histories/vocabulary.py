@@ -146,7 +146,6 @@ def words_of(place: Spot, rng: Random, suite: str = "ut") -> Mapping[str, str]:
         "right": str(right),
         "line": str(rng.randint(31, 490)),
         "line2": str(rng.randint(31, 990)),
-        "hex": f"{rng.getrandbits(40):010x}",
         "lint": rng.choice(_LINTS),
         "typo": rng.choice(_TYPOS),
         "page": rng.choice(_PAGES),
