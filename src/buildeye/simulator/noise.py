@@ -85,7 +85,7 @@ def _containers(at: Setting) -> list[str]:
 
 
 def _containers_end(at: Setting) -> list[str]:
-    image = at.words.get("image", _IMAGE)
+    image = at.words.get("image", IMAGE)
     return [
         f"Digest: sha256:{at.words.get('digest') or digest(chance('image', image), 64)}",
         f"Status: Downloaded newer image for {image}",
