@@ -1,4 +1,4 @@
-"""What is to be told about one pull request, from what the warehouse holds: nothing is asked of GitHub or judged here."""
+"""What is to be told about one pull request, from what the warehouse holds: GitHub is not asked, nothing is judged."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -47,7 +47,7 @@ class CheckText:
 def render_comment(
     finding: PullRequestFinding, *, report_url: str = "", language: Language = "en", largest: int = LARGEST_COMMENT
 ) -> str:
-    """The Markdown of the comment, at most `largest` characters; `report_url` is where the whole report is, if anywhere.
+    """The Markdown of the comment, at most `largest` characters; `report_url` is where the whole report is; or empty.
 
     Failures that do not fit are counted; those of others go first, those that look like this change last.
     """

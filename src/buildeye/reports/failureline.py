@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from buildeye.logs.secrets import mask
-from buildeye.model import Cause, Cost, Determinism, Finding, JobFinding, Level, Suggestion, Verdict
+from buildeye.model import Cause, Cost, Determinism, JobFinding, Level, Suggestion, Verdict
 from buildeye.reports import headline
 from buildeye.reports.commentwords import comment_words, counted
 from buildeye.reports.markdown import code, link, prose
@@ -30,9 +30,7 @@ def failure_line(failure: Failure, language: Language) -> str:
     """The list item of one failure, without a line feed."""
     say = comment_words(language)
     parts = [_sentence(_sure(failure, language), say), *_more(failure, language)]
-    return say["item"].format(
-        job=_jobs(failure, say), what=_what(failure.first, say), rest="".join(parts).rstrip()
-    )
+    return say["item"].format(job=_jobs(failure, say), what=_what(failure.first, say), rest="".join(parts).rstrip())
 
 
 def literal(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""The failures of a pull request, equal ones together, and whose each is: what its comment and its check are made of."""
+"""The failures of a pull request, equal ones together, and whose each is: what its comment and check are made of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
