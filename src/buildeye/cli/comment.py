@@ -81,7 +81,9 @@ def _json(finding: "PullRequestFinding", told: "Told", *, dry_run: bool) -> str:
 
 
 def _said(name: str, finding: "PullRequestFinding", told: "Told", *, dry_run: bool) -> str:
-    if not (finding.runs or finding.passed or finding.pending):
+    from buildeye.pipeline.comment import has_run
+
+    if not has_run(finding):
         return f"{name}: no run of it is known, so there is nothing to tell"
     parts = [_deed("comment", told.commented, dry_run=dry_run)]
     if told.checked:

@@ -17,6 +17,8 @@ from buildeye.model import PullRequestFinding
 from buildeye.reports import headline, paths
 from buildeye.reports.archive import FOLDER
 from buildeye.reports.comment import MARKER, CheckText, render_check, render_comment
+from buildeye.reports.whose import is_judged
+from buildeye.reports.words import Language
 
 CHECK = "Build-Eye"
 """The name of the check run."""
@@ -42,7 +44,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The comment and the check of one pull request, and what was done; `checked` is None when no check was asked for."""
+    """The comment and the check of one pull request, and what was done; `checked` is None when none was asked for."""
 
     body: str
     check: CheckText
@@ -59,23 +61,34 @@ def tell_pull_request(
     dry_run: bool,
     warn: Callable[[str], None],
 ) -> Told:
-    """Bring the comment and, if `check`, the check run up to date; a dry run only says what would be done."""
-    language = settings.report.language.value
+    """Bring the comment and, if `check`, the check run up to date; a dry run only says what would be done.
+
+    A pull request of which no run is known is left as it is.
+    """
+    language: Language = settings.report.language.value
     report_url = report_address(settings, finding)
     body = render_comment(finding, report_url=report_url, language=language)
     text = render_check(finding, report_url=report_url, language=language)
+    if not has_run(finding):
+        return Told(body, text, Deed(Did.NOTHING), Deed(Did.NOTHING) if check else None)
     commented = _comment(posting, settings, finding, body, dry_run=dry_run)
     checked = _check(posting, settings, finding, text, dry_run=dry_run, warn=warn) if check else None
     return Told(body, text, commented, checked)
 
 
+def has_run(finding: PullRequestFinding) -> bool:
+    """Whether any run of the pull request is known."""
+    return bool(finding.runs or finding.passed or finding.pending)
+
+
 def report_address(settings: Settings, finding: PullRequestFinding) -> str:
     """Where the archive shows the report of the newest day; empty without a report, or an archive with a web page."""
     web = _web_address(settings)
-    if not web or not finding.runs:
+    judged = [run for run in finding.runs if is_judged(run.verdict)]
+    if not web or not judged:
         return ""
-    newest = max(map(paths.day, finding.runs))
-    told = [run for run in finding.runs if paths.day(run) == newest]
+    newest = max(map(paths.day, judged))
+    told = [run for run in judged if paths.day(run) == newest]
     lead = headline.in_order(told)[0]
     path = paths.report_file(newest, paths.subject(lead), lead.verdict.cause)
     return f"{web}/blob/{quote(settings.archive_repository.branch)}/{FOLDER}/{path}"
@@ -152,8 +165,6 @@ def _check(
     warn: Callable[[str], None],
 ) -> Deed:
     """Bring the check run up to date. A token that may not is a warning: the comment stands without it."""
-    if not (finding.runs or finding.passed or finding.pending):
-        return Deed(Did.NOTHING)
     try:
         return _checked(posting, settings, finding.head_sha, text, dry_run=dry_run)
     except (ForbiddenError, NotFoundError) as error:

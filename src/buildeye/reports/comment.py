@@ -4,14 +4,16 @@ Equal findings give equal text, whatever order they come in; no time is in it. A
 answer first, one line a failure, one next step each.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from buildeye.model import Level, PullRequestFinding
 from buildeye.reports.commentwords import comment_words, counted
-from buildeye.reports.failureline import base_branch, failure_line, literal, runs_to_rerun
-from buildeye.reports.markdown import fence, link
+from buildeye.reports.failureline import base_branch, failure_line, literal, runs_to_rerun, some
+from buildeye.reports.headline import uncapitalised
+from buildeye.reports.markdown import fence, link, plain
 from buildeye.reports.whose import (
     FOREIGN,
     Conclusion,
@@ -22,7 +24,7 @@ from buildeye.reports.whose import (
     is_judged,
     least_level,
 )
-from buildeye.reports.words import Language
+from buildeye.reports.words import Language, category_label
 
 MARKER: Final = "<!-- build-eye -->"
 """The first line of every comment of ours: by it a later pass finds the one to edit."""
@@ -31,6 +33,8 @@ LARGEST_SUMMARY: Final = 65_535
 """Characters that GitHub takes in a comment, and in the summary of a check run."""
 MOST_OF_A_GROUP: Final = 30
 _MOST_RERUNS: Final = 5
+_MOST_KINDS: Final = 3
+_WORD: Final = re.compile(r"[^\w ()-]+")
 _OF_TRUNK: Final = ("broken-trunk", "concurrent-merge")
 _LEAST_NEEDED: Final = (Whose.STOPPED, Whose.OUTSIDE, Whose.OTHERS, Whose.UNKNOWN, Whose.CHANGE)
 
@@ -71,8 +75,7 @@ def headline_of(finding: PullRequestFinding, failures: Sequence[Failure], langua
     foreign = [failure for failure in failures if failure.whose in FOREIGN]
     unknown = [failure for failure in failures if failure.whose is Whose.UNKNOWN]
     if of_change:
-        unsure = least_level([failure for failure in failures if failure.whose is Whose.CHANGE]) is Level.LOW
-        parts = [counted(say, "head.change.low" if unsure else "head.change", of_change)]
+        parts = [counted(say, f"head.change{_doubt(failures)}", of_change)]
         parts += [counted(say, "head.more.foreign", len(foreign))] if foreign else []
     elif foreign:
         parts = [counted(say, "head.foreign", len(foreign), claim=_claim(foreign, say))]
@@ -88,6 +91,12 @@ def headline_of(finding: PullRequestFinding, failures: Sequence[Failure], langua
 def _claim(foreign: Sequence[Failure], say: Mapping[str, str]) -> str:
     """Not this change, as surely as the least sure of these verdicts."""
     return say[f"head.foreign.{least_level(foreign)}"]
+
+
+def _doubt(failures: Sequence[Failure]) -> str:
+    """The end of the key of phrases about this change: `.low` where even the surest verdict has little confidence."""
+    surest = next(failure for failure in failures if failure.whose is Whose.CHANGE)
+    return ".low" if surest.verdict.level is Level.LOW else ""
 
 
 def _nothing_failed(finding: PullRequestFinding, failures: Sequence[Failure], say: Mapping[str, str]) -> str:
@@ -134,7 +143,7 @@ def _parts(
         whole = [failure for failure in failures if failure.whose is kind]
         if shown[kind]:
             items = "\n".join(lines[id(failure)] for failure in shown[kind])
-            parts += _group(kind, whole, items, say)
+            parts += _group(kind, whole, items, language)
     left_out = len(failures) - sum(map(len, shown.values()))
     if left_out:
         parts.append(counted(say, "left-out", left_out))
@@ -158,20 +167,20 @@ def _facts(finding: PullRequestFinding, say: Mapping[str, str]) -> str:
     return " ".join(facts)
 
 
-def _group(kind: Whose, failures: Sequence[Failure], items: str, say: Mapping[str, str]) -> list[str]:
+def _group(kind: Whose, failures: Sequence[Failure], items: str, language: Language) -> list[str]:
     """A group with its title and what to do about all of it; known problems are folded."""
+    say = comment_words(language)
     match kind:
         case Whose.CHANGE:
-            return [f"#### {say['group.change']}", items]
+            return [f"#### {say[f'group.change{_doubt(failures)}']}", items]
         case Whose.UNKNOWN:
             return [f"#### {say['group.unknown']}", items, _look(failures, say)]
         case Whose.OTHERS:
             trunk = all(failure.verdict.category in _OF_TRUNK for failure in failures)
             advice = say["do.others.trunk" if trunk else "do.others"].format(branch=base_branch(failures[0], say))
-            return _folded(counted(say, "group.others", len(failures), claim=_claim(failures, say)), [items, advice])
+            return _folded(_titled("group.others", failures, language), [items, advice])
         case Whose.OUTSIDE:
-            title = counted(say, "group.outside", len(failures), claim=_claim(failures, say))
-            return _folded(title, [items, _rerun(failures, say)])
+            return _folded(_titled("group.outside", failures, language), [items, _rerun(failures, say)])
         case Whose.STOPPED:
             jobs = sum(len(failure.jobs) for failure in failures)
             return _folded(counted(say, "group.stopped", jobs), [items])
@@ -179,6 +188,14 @@ def _group(kind: Whose, failures: Sequence[Failure], items: str, say: Mapping[st
 
 def _folded(title: str, parts: Sequence[str]) -> list[str]:
     return [f"<details>\n<summary>{title}</summary>", *parts, "</details>"]
+
+
+def _titled(key: str, failures: Sequence[Failure], language: Language) -> str:
+    """The line that shows while a group is folded: how many, as surely as may be said, and which kinds."""
+    say = comment_words(language)
+    labels = dict.fromkeys(uncapitalised(category_label(language, failure.verdict.category)) for failure in failures)
+    kinds = some([_WORD.sub(" ", plain(label, 60)).strip() for label in labels], say, _MOST_KINDS)
+    return say["group.kinds"].format(title=counted(say, key, len(failures), claim=_claim(failures, say)), list=kinds)
 
 
 def _look(failures: Sequence[Failure], say: Mapping[str, str]) -> str:

@@ -21,7 +21,7 @@ OTHER_PULL_REQUESTS = "other-pull-requests"
 """The id of the reason whose quote lists other pull requests with the same failure, where the verdict does not."""
 
 _REFERENCE = re.compile(r"`[^`]*`|[^\s`]*(?:#\d|\bGH-\d)[^\s`]*", re.IGNORECASE)
-_PYTEST_MARK = re.compile(r"^E\s+")
+_MARKS = re.compile(r"^(?:E\s+|##\[error\])\s*")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _COSTS = list(Cost)
 
@@ -55,13 +55,13 @@ def _jobs(failure: Failure, say: Mapping[str, str]) -> str:
     if not others:
         return shown
     named = [link(literal(o.job.name, 60) or str(o.job.id), o.job.html_url) for _, o in others]
-    return counted(say, "item.more", len(others), job=shown, names=_some(named, say))
+    return counted(say, "item.more", len(others), job=shown, names=some(named, say))
 
 
 def _what(job: JobFinding, say: Mapping[str, str]) -> str:
     diagnosis = job.diagnosis
     key = diagnosis.key_line
-    line = literal(_PYTEST_MARK.sub("", key.text), 200) if key else ""
+    line = literal(_MARKS.sub("", key.text), 200) if key else ""
     if not diagnosis.tests:
         return line or quiet(diagnosis.summary) or say["what.silent" if is_judged(job.verdict) else "what.unread"]
     number = len(diagnosis.tests)
@@ -77,7 +77,7 @@ def _sure(failure: Failure, language: Language) -> str:
         return say["sure.waiting"]
     if headline.claimed(failure.first) is Cause.UNKNOWN:
         return _unsure(verdict, language)
-    label = prose(category_label(language, verdict.category))
+    label = quiet(category_label(language, verdict.category), 60)
     if verdict.determinism is Determinism.FLAKY and failure.whose is Whose.OUTSIDE:
         label = say["label.flaky"].format(label=headline.uncapitalised(label))
     told = say[f"sure.{verdict.level}"].format(label=label, percent=f"{verdict.confidence * 100:.0f}")
@@ -88,6 +88,8 @@ def _sure(failure: Failure, language: Language) -> str:
 def _unsure(verdict: Verdict, language: Language) -> str:
     """What is said where no cause may be named: which would be next."""
     say = comment_words(language)
+    if verdict.level is not Level.NONE:
+        return say["label.unknown"]
     told = say["sure.none"].format(label=say["label.unknown"], percent=f"{verdict.confidence * 100:.0f}")
     cause, probability = next(iter(verdict.otherwise), (Cause.UNKNOWN, 0.0))
     if cause is Cause.UNKNOWN:
@@ -108,15 +110,10 @@ def _more(failure: Failure, language: Language) -> list[str]:
     """What follows the judgement: who brought it, or what to do."""
     say = comment_words(language)
     if failure.whose is Whose.OTHERS:
-        return [_sentence(text, say) for text in (_origin(failure, say), _related(failure, say)) if text]
-    advice = _advice(failure, language)
+        told = (_culprits(failure.verdict, say), _range(failure, say), _related(failure, say))
+        return [_sentence(text, say) for text in told if text]
+    advice = _advice(failure, say)
     return [say["item.do"].format(advice=advice)] if advice else []
-
-
-def _origin(failure: Failure, say: Mapping[str, str]) -> str:
-    verdict = failure.verdict
-    told = [text for text in (_culprits(verdict, say), _range(failure, say)) if text]
-    return say["comma"].join([told[0], *map(headline.uncapitalised, told[1:])]) if told else ""
 
 
 def _culprits(verdict: Verdict, say: Mapping[str, str]) -> str:
@@ -128,7 +125,7 @@ def _culprits(verdict: Verdict, say: Mapping[str, str]) -> str:
             )
             for culprit in verdict.culprits[:3]
         ]
-        return say["culprit"].format(list=_some(named, say))
+        return say["culprit"].format(list=some(named, say))
     quote = next((r.quote for r in verdict.reasons if r.id == headline.CULPRIT), "")
     change = quote if re.fullmatch(r"#\d{1,9}", quote) else literal(quote, 10) if _SHA.fullmatch(quote) else ""
     return say["culprit.high" if verdict.level is Level.HIGH else "culprit"].format(list=change) if change else ""
@@ -161,16 +158,16 @@ def _related(failure: Failure, say: Mapping[str, str]) -> str:
         listed = next((r.quote for r in failure.verdict.reasons if r.id == OTHER_PULL_REQUESTS), "")
         numbers = [int(number) for number in re.findall(r"#(\d{1,9})", listed)]
     others = [f"#{number}" for number in dict.fromkeys(numbers) if number != own]
-    return _capital(say["related"].format(list=_some(others, say))) if others else ""
+    return _capital(say["related"].format(list=some(others, say))) if others else ""
 
 
-def _advice(failure: Failure, language: Language) -> str:
+def _advice(failure: Failure, say: Mapping[str, str]) -> str:
     """The cheapest thing to do for this failure alone; re-running is told once for all."""
     given = [*failure.first.diagnosis.suggestions, *_of_run(failure)]
     found = [suggestion for suggestion in given if not suggestion.command.startswith(RERUN)]
     if found:
         return _suggestion(min(found, key=lambda suggestion: _COSTS.index(suggestion.cost)))
-    return quiet(words(language)["default.code"]) if failure.whose is Whose.CHANGE else ""
+    return say["do.change"] if failure.whose is Whose.CHANGE else ""
 
 
 def _of_run(failure: Failure) -> tuple[Suggestion, ...]:
@@ -184,10 +181,11 @@ def _suggestion(suggestion: Suggestion) -> str:
     return f"{title}: {literal(command, 200)}" if command and "\n" not in command else title
 
 
-def _some(items: Iterable[str], say: Mapping[str, str]) -> str:
+def some(items: Iterable[str], say: Mapping[str, str], most: int = MOST_NAMED) -> str:
+    """The first of a list, and how many more there are."""
     listed = list(items)
-    told = ", ".join(listed[:MOST_NAMED])
-    rest = len(listed) - MOST_NAMED
+    told = say["list"].join(listed[:most])
+    rest = len(listed) - most
     return say["names.more"].format(list=told, count=rest) if rest > 0 else told
 
 
