@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from buildeye.github import Comment, PostedCheck
+from buildeye.github.posting import SOME_BOT
 from buildeye.model import Cause, OutsideError
 from buildeye.pipeline.comment import Did, own_check, own_comment
 from buildeye.reports.comment import LARGEST_COMMENT, MARKER
@@ -99,11 +100,13 @@ def test_of_several_of_ours_the_oldest_is_edited(page: Page) -> None:
     assert page.bodies() == [told.body, f"{MARKER}\nolder pass"]
 
 
-def test_a_token_that_tells_no_owner_edits_the_comment_of_a_bot_not_a_persons(page_of: Any) -> None:
+def test_the_token_of_a_workflow_edits_what_a_bot_wrote_never_a_persons_comment(page_of: Any) -> None:
     page = page_of(login="")
-    page.board.comment(page.pull.number, f"{MARKER}\nI am Build-Eye", "octo-stranger")
-    told = page.tell(page.finding(red()))
-    assert told.commented.did is Did.EDITED or page.bodies()[0].endswith("I am Build-Eye")
+    claim = f"{MARKER}\nI am Build-Eye"
+    page.board.comment(page.pull.number, claim, "octo-stranger")
+    page.tell(page.finding(red()))
+    told = page.tell(page.finding(red(), red(name="e2e")))
+    assert page.bodies() == [claim, told.body]
 
 
 def test_a_carriage_return_that_came_back_is_no_change(page: Page) -> None:
@@ -181,6 +184,8 @@ def comment(number: int, author: str = "octo", *, bot: bool = False, app: int = 
         ([comment(1, "stranger")], 0, "octo", None),
         ([comment(1, "stranger"), comment(2, "ci[bot]", bot=True)], 0, "", 2),
         ([comment(1, "stranger")], 0, "", 1),
+        ([comment(1, "stranger")], 0, SOME_BOT, None),
+        ([comment(1, "stranger"), comment(2, "ci[bot]", bot=True)], 0, SOME_BOT, 2),
         ([comment(1, "octo"), comment(2, "eye[bot]", bot=True, app=APP)], APP, "", 2),
         ([comment(1, "other[bot]", bot=True, app=5), comment(2, "eye[bot]", bot=True)], APP, "", 2),
         ([comment(1, "octo")], APP, "", None),

@@ -118,6 +118,30 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "artifacts": [7, 8]},
         [{"artifact_id": 7, "cases": 9, "troubles": []}],
     ),
+    "runs_of_pull_request": (
+        {"repository": REPOSITORY, "number": 7},
+        [{"id": 103, "status": "in_progress"}, {"id": 102}, {"id": 100, "pull_requests": [{"number": 7}]}],
+    ),
+    "failed_jobs_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 101, 102]},
+        [
+            {"run_id": 100, "id": 1000, "name": "unit (3.12)"},
+            {"run_id": 101, "id": 999, "conclusion": "failure"},
+            {"run_id": 101, "id": 1001},
+        ],
+    ),
+    "diagnoses_of_runs": (
+        {"repository": REPOSITORY, "runs": [100]},
+        [
+            {"run_id": 100, "job_id": 999, "signature": "other"},
+            {"job_id": 1000, "signature": SIGNATURE, "key_line_number": 812},
+            {"job_id": 1001},
+        ],
+    ),
+    "verdicts_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 200]},
+        [{"run_id": 100, "job_id": 1000, "rule_set": "rules-1", "judged_at": at(41), "weights": [1.5], "person": ""}],
+    ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
         [
@@ -190,7 +214,7 @@ def test_a_header_says_who_asks_and_names_every_column(embedded: Warehouse, name
 
 
 def test_a_question_nobody_saved_names_those_there_are(embedded: Warehouse) -> None:
-    with pytest.raises(UsageError, match="no saved query 'nonsense'; there are failed_jobs_since, "):
+    with pytest.raises(UsageError, match=r"no saved query 'nonsense'; there are .*failed_jobs_since, "):
         embedded.ask("nonsense")
 
 

@@ -19,6 +19,8 @@ COMMENTS = "pull requests: write"
 CHECKS = "checks: write"
 MARK = "build-eye"
 """The `external_id` of check runs of ours."""
+SOME_BOT = "[bot]"
+"""Stands for the login of an App whose name is not known."""
 
 
 class Posting:
@@ -35,10 +37,12 @@ class Posting:
         self._path = f"/repos/{quote(owner, safe='')}/{quote(repo, safe='')}"
 
     def login(self) -> str:
-        """The login that the token belongs to; empty for tokens of an App, of which GitHub does not tell."""
+        """The login that the token belongs to; SOME_BOT for an App's, which may not ask, empty when nobody tells."""
         try:
             data = self._answers.one("/user", Asked(self._name, "user of the token"))
-        except (ForbiddenError, NotFoundError):
+        except ForbiddenError:
+            return SOME_BOT
+        except NotFoundError:
             return ""
         return Fields(data, "the user of the token").text("login")
 

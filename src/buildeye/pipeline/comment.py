@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 from buildeye.config import Settings
 from buildeye.config.settings import names_in_address
 from buildeye.github import Comment, ForbiddenError, NotFoundError, PostedCheck, Posting
-from buildeye.github.posting import MARK
+from buildeye.github.posting import MARK, SOME_BOT
 from buildeye.model import PullRequestFinding
 from buildeye.reports import headline, paths
 from buildeye.reports.archive import FOLDER
@@ -132,7 +132,7 @@ def own_comment(comments: Sequence[Comment], app_id: int, login: Callable[[], st
     """The comment to edit: the oldest that begins with our mark and is ours; None when there is none.
 
     Ours is what our App (`app_id`, 0 for none) or the owner of the token wrote; `login` is asked only when it matters.
-    Where nobody tells who we are, a bot's comment is taken before a person's.
+    It may say no more than that we are a bot. Where nobody tells who we are, a bot's comment goes before a person's.
     """
     marked = sorted((c for c in comments if c.body.lstrip().startswith(MARKER)), key=lambda comment: comment.id)
     if not marked:
@@ -140,7 +140,7 @@ def own_comment(comments: Sequence[Comment], app_id: int, login: Callable[[], st
     if app_id:
         ours = [c for c in marked if c.app_id == app_id or (c.is_bot and not c.app_id)]
     elif name := login():
-        ours = [c for c in marked if c.author == name]
+        ours = [c for c in marked if c.author == name or (name == SOME_BOT and c.is_bot)]
     else:
         ours = [c for c in marked if c.is_bot] or marked
     return next(iter(ours), None)
