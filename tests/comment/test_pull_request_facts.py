@@ -112,6 +112,13 @@ def test_jobs_of_an_earlier_attempt_are_not_told(warehouse: Warehouse) -> None:
     assert [job.job.id for job in found(warehouse).runs[0].jobs] == [1001]
 
 
+def test_the_run_that_asks_does_not_count(warehouse: Warehouse) -> None:
+    warehouse.write_pull_requests([a_pull()])
+    warehouse.write_runs([run(100, "success"), run(101, None, workflow=6)])
+    finding = finding_of_pull_request(warehouse, settings(), 7, without_run=101)
+    assert (finding.passed, finding.pending) == (1, 0)
+
+
 def test_only_watched_workflows_count(warehouse: Warehouse) -> None:
     warehouse.write_pull_requests([a_pull()])
     warehouse.write_runs([run(100), run(101, "success", workflow=6)])

@@ -1,6 +1,7 @@
 """`build-eye comment`: whose are the failures of a pull request, told on its page."""
 
 import json
+import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ from buildeye.cli.stages import CONFIG, TARGET
 from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
+    from buildeye.config import Settings
     from buildeye.model import PullRequestFinding
     from buildeye.pipeline.comment import Deed, Told
 
@@ -44,24 +46,37 @@ def comment(
       build-eye comment 9829 --no-check --target-repo vllm-project/vllm-ascend
       build-eye comment 9829 -o json
     """
-    from buildeye.github import GitHub
-    from buildeye.pipeline.comment import tell_pull_request
-    from buildeye.pipeline.pullrequests import finding_of_pull_request
-    from buildeye.warehouse import open_warehouse
+    from buildeye.cli import actions
 
-    settings = settings_for(config, target_overrides(target_repo))
-    store, target = settings.storage, settings.target_repository
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
-        finding = finding_of_pull_request(warehouse, settings, number)
-    with GitHub.of(settings) as github:
-        posting = github.posting(target.owner, target.repo)
-        told = tell_pull_request(posting, settings, finding, check=check, dry_run=dry_run, warn=warn)
+    with actions.failures_told(os.environ):
+        settings = settings_for(config, target_overrides(target_repo))
+        finding, told = _told(settings, number, check=check, dry_run=dry_run)
     if form is Form.JSON:
         typer.echo(_json(finding, told, dry_run=dry_run))
         return
     if dry_run:
         typer.echo(told.body)
-    typer.echo(_said(f"{target.full_name}#{number}", finding, told, dry_run=dry_run))
+    typer.echo(_said(f"{settings.target_repository.full_name}#{number}", finding, told, dry_run=dry_run))
+
+
+def _told(settings: "Settings", number: int, *, check: bool, dry_run: bool) -> "tuple[PullRequestFinding, Told]":
+    from buildeye.github import GitHub
+    from buildeye.pipeline.comment import tell_pull_request
+    from buildeye.pipeline.pullrequests import finding_of_pull_request
+    from buildeye.warehouse import open_warehouse
+
+    store, target = settings.storage, settings.target_repository
+    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+        finding = finding_of_pull_request(warehouse, settings, number, without_run=_this_run(target.full_name))
+    with GitHub.of(settings) as github:
+        posting = github.posting(target.owner, target.repo)
+        return finding, tell_pull_request(posting, settings, finding, check=check, dry_run=dry_run, warn=warn)
+
+
+def _this_run(repository: str) -> int:
+    """The run of GitHub Actions that this process is part of, when it is one of `repository`; else 0."""
+    run = os.environ.get("GITHUB_RUN_ID", "")
+    return int(run) if run.isdecimal() and os.environ.get("GITHUB_REPOSITORY") == repository else 0
 
 
 def _json(finding: "PullRequestFinding", told: "Told", *, dry_run: bool) -> str:

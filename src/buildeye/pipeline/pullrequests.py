@@ -30,9 +30,12 @@ _SILENT = frozenset({"skipped", "neutral", "stale", "action_required"})
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
-def finding_of_pull_request(warehouse: Warehouse, settings: Settings, number: int) -> PullRequestFinding:
+def finding_of_pull_request(
+    warehouse: Warehouse, settings: Settings, number: int, *, without_run: int = 0
+) -> PullRequestFinding:
     """What failed on the newest commit of a pull request that ran, over all watched workflows.
 
+    `without_run` does not count: the run that asks, which never ends before it has its answer.
     A failed job that was not judged yet has a verdict of `unknown` without `judged_at`. UsageError: the warehouse does
     not know the pull request.
     """
@@ -45,7 +48,8 @@ def finding_of_pull_request(warehouse: Warehouse, settings: Settings, number: in
         )
     pull = pull_request_of(known[0])
     rows = warehouse.ask("runs_of_pull_request", repository=repository, number=number)
-    runs = [run for row in rows if of_workflows((run := run_of(row)).path, settings.workflows)]
+    known_runs = [run_of(row) for row in rows if row["id"] != without_run]
+    runs = [run for run in known_runs if of_workflows(run.path, settings.workflows)]
     if not runs:
         return PullRequestFinding(pull, pull.head_sha, None)
     jobs = _failed_jobs(warehouse, repository, runs)
