@@ -29,7 +29,7 @@ class Form(StrEnum):
 def comment(
     number: int = typer.Argument(..., metavar="PR", min=1, help="The number of the pull request."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the comment and what would be done; post nothing."),
-    check: bool = typer.Option(True, "--check/--no-check", help="Also write the check run Build-Eye on the commit."),
+    no_check: bool = typer.Option(False, "--no-check", help="Write no check run on the commit, only the comment."),
     form: Form = typer.Option(Form.TEXT, "--format", "-o", help="Text to read, or one JSON object."),
     target_repo: str | None = TARGET,
     config: Path | None = CONFIG,
@@ -50,7 +50,7 @@ def comment(
 
     with actions.failures_told(os.environ):
         settings = settings_for(config, target_overrides(target_repo))
-        finding, told = _told(settings, number, check=check, dry_run=dry_run)
+        finding, told = _told(settings, number, check=not no_check, dry_run=dry_run)
     if form is Form.JSON:
         typer.echo(_json(finding, told, dry_run=dry_run))
         return
