@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from buildeye.model import Cause, Finding, KeyLine, Suggestion
@@ -158,7 +159,11 @@ def test_a_log_that_holds_our_mark_cannot_begin_a_comment() -> None:
     assert re.findall(f"^{MARKER}", render_comment(pull_request_finding(make_finding(job))), re.MULTILINE) == [MARKER]
 
 
-@given(text=NASTY, other=NASTY)
+PIECES = st.sampled_from(["#1", "GH-2", "`", "``", " ", "o/r#3", "@o", "</details>", "https://x.example"])
+OTHERS = st.lists(st.one_of(NASTY, PIECES), max_size=12).map("".join)
+
+
+@given(text=OTHERS, other=OTHERS)
 @settings(max_examples=150, deadline=None)
 def test_no_text_of_others_makes_markup(text: str, other: str) -> None:
     advice = Suggestion(other, steps=(text,), command=text)
@@ -169,7 +174,8 @@ def test_no_text_of_others_makes_markup(text: str, other: str) -> None:
         make_job(other, 72, cause=Cause.INFRASTRUCTURE, category=text, summary=other, runner=text, signature="2"),
         make_job(other, 73, cause=Cause.UNKNOWN, summary=text, signature="3"),
     ]
-    comment = render_comment(pull_request_finding(make_finding(*jobs, name=text)), report_url=text)
+    comment = render_comment(pull_request_finding(make_finding(*jobs, name=text)))
+    assert not re.search(r"@|://|#\d|GH-\d", prose_of(comment), re.IGNORECASE)
     kinds = [token.type for token in tokens_of(comment)]
     plain = render_comment(pull_request_finding(make_finding(*map(_harmless, jobs), name="w"))).replace(MARKER, "")
     assert kinds.count("list_item_open") == 3

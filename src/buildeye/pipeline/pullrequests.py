@@ -52,12 +52,12 @@ def finding_of_pull_request(
     runs = [run for run in known_runs if of_workflows(run.path, settings.workflows)]
     if not runs:
         return PullRequestFinding(pull, pull.head_sha, None)
-    jobs = _failed_jobs(warehouse, repository, runs)
+    head_sha, jobs = runs[0].head_sha, _failed_jobs(warehouse, repository, runs)
     runs = that_count(runs, jobs.keys())
     findings = recommend(_findings(settings, pull, [run for run in runs if run.id in jobs], jobs))
     return PullRequestFinding(
         pull,
-        runs[0].head_sha if runs else pull.head_sha,
+        head_sha,
         speaks_for(finding.verdict for finding in findings),
         tuple(findings),
         passed=sum(run.conclusion == "success" for run in runs),

@@ -20,7 +20,6 @@ RERUN = "gh run rerun"
 OTHER_PULL_REQUESTS = "other-pull-requests"
 """The id of the reason whose quote lists other pull requests with the same failure, where the verdict does not."""
 
-_REFERENCE = re.compile(r"`[^`]*`|[^\s`]*(?:#\d|\bGH-\d)[^\s`]*", re.IGNORECASE)
 _MARKS = re.compile(r"^(?:E\s+|##\[error\])\s*")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _COSTS = list(Cost)
@@ -33,6 +32,23 @@ def failure_line(failure: Failure, language: Language) -> str:
     return say["item"].format(job=_jobs(failure, say), what=_what(failure.first, say), rest="".join(parts).rstrip())
 
 
+def runs_to_rerun(failures: Sequence[Failure]) -> list[int]:
+    """The runs in which a re-run may help some of these failures, oldest first."""
+    helped = (
+        run.run.id
+        for failure in failures
+        for run, job in failure.jobs
+        if job.diagnosis.retry_helps is not False or job.verdict.determinism is Determinism.FLAKY
+    )
+    return sorted(set(helped))
+
+
+def base_branch(failure: Failure, say: Mapping[str, str]) -> str:
+    """The branch that the pull request goes into."""
+    pull = failure.jobs[0][0].pull_request
+    return literal(pull.base_ref, 60) if pull and pull.base_ref else say["base"]
+
+
 def literal(text: str, limit: int) -> str:
     """Text of others in a code span, masked; empty for empty text."""
     return code(mask(text), limit)
@@ -40,8 +56,15 @@ def literal(text: str, limit: int) -> str:
 
 def quiet(text: str, limit: int = 300) -> str:
     """Text of others as words, masked: `#123` in it refers to nothing, `@name` calls nobody."""
-    marked = _REFERENCE.sub(lambda m: m[0] if m[0].startswith("`") else f"`{m[0]}`", mask(text))
-    return prose(marked, limit)
+    return prose(mask(text), limit, references=False)
+
+
+def some(items: Iterable[str], say: Mapping[str, str], most: int = MOST_NAMED) -> str:
+    """The first of a list, and how many more there are."""
+    listed = list(items)
+    told = say["list"].join(listed[:most])
+    rest = len(listed) - most
+    return say["names.more"].format(list=told, count=rest) if rest > 0 else told
 
 
 def _jobs(failure: Failure, say: Mapping[str, str]) -> str:
@@ -110,24 +133,25 @@ def _more(failure: Failure, language: Language) -> list[str]:
     """What follows the judgement: who brought it, or what to do."""
     say = comment_words(language)
     if failure.whose is Whose.OTHERS:
-        told = (_culprits(failure.verdict, say), _range(failure, say), _related(failure, say))
+        told = (_culprits(failure, say), _range(failure, say), _related(failure, say))
         return [_sentence(text, say) for text in told if text]
     advice = _advice(failure, say)
     return [say["item.do"].format(advice=advice)] if advice else []
 
 
-def _culprits(verdict: Verdict, say: Mapping[str, str]) -> str:
+def _culprits(failure: Failure, say: Mapping[str, str]) -> str:
+    verdict = failure.verdict
     if verdict.culprits:
         named = [
             say["culprit.one"].format(
-                change=f"#{culprit.pull_request}" if culprit.pull_request else literal(culprit.sha[:10], 10),
+                change=f"#{culprit.pull_request}" if culprit.pull_request else _commit(failure, culprit.sha),
                 percent=f"{culprit.probability * 100:.0f}",
             )
             for culprit in verdict.culprits[:3]
         ]
         return say["culprit"].format(list=some(named, say))
     quote = next((r.quote for r in verdict.reasons if r.id == headline.CULPRIT), "")
-    change = quote if re.fullmatch(r"#\d{1,9}", quote) else literal(quote, 10) if _SHA.fullmatch(quote) else ""
+    change = quote if re.fullmatch(r"#\d{1,9}", quote) else _commit(failure, quote)
     return say["culprit.high" if verdict.level is Level.HIGH else "culprit"].format(list=change) if change else ""
 
 
@@ -135,29 +159,38 @@ def _range(failure: Failure, say: Mapping[str, str]) -> str:
     branch = base_branch(failure, say)
     found = failure.verdict.merge_range
     if found is None:
-        first = next((r.quote for r in failure.verdict.reasons if r.id == headline.FIRST_SEEN), "")
-        return say["range.open"].format(branch=branch, bad=literal(first[:10], 10)) if _SHA.fullmatch(first) else ""
-    bad, good = literal(found.bad[:10], 10), literal(found.good[:10], 10)
+        seen = _commit(failure, next((r.quote for r in failure.verdict.reasons if r.id == headline.FIRST_SEEN), ""))
+        return say["range.open"].format(branch=branch, bad=seen) if seen else ""
+    bad, good = _commit(failure, found.bad), _commit(failure, found.good)
     if not good:
-        return say["range.open"].format(branch=branch, bad=bad)
+        return say["range.open"].format(branch=branch, bad=bad) if bad else ""
     told = say["range.one" if found.merges == 1 else "range"].format(branch=branch, good=good, bad=bad)
-    return say["range.merges"].format(range=told, count=found.merges) if found.merges > 1 else told
+    if found.merges < 2:
+        return told
+    between = link(say["range.count"].format(count=found.merges), f"{_web(failure)}/compare/{found.good}...{found.bad}")
+    return say["range.merges"].format(range=told, commits=between)
 
 
-def base_branch(failure: Failure, say: Mapping[str, str]) -> str:
-    """The branch that the pull request goes into."""
-    pull = failure.jobs[0][0].pull_request
-    return literal(pull.base_ref, 60) if pull and pull.base_ref else say["base"]
+def _commit(failure: Failure, sha: str) -> str:
+    """A commit, linked to its page; empty for what is none."""
+    return link(code(sha[:10]), f"{_web(failure)}/commit/{sha}") if _SHA.fullmatch(sha) else ""
+
+
+def _web(failure: Failure) -> str:
+    """The repository's web address, taken from the run; empty when it does not tell."""
+    web, mark, _ = failure.jobs[0][0].run.html_url.partition("/actions/")
+    return web if mark else ""
 
 
 def _related(failure: Failure, say: Mapping[str, str]) -> str:
     run = failure.jobs[0][0]
+    told = {culprit.pull_request for culprit in failure.verdict.culprits}
     own = run.pull_request.number if run.pull_request else 0
     numbers = [*failure.verdict.related_pull_requests]
     if not numbers:
         listed = next((r.quote for r in failure.verdict.reasons if r.id == OTHER_PULL_REQUESTS), "")
         numbers = [int(number) for number in re.findall(r"#(\d{1,9})", listed)]
-    others = [f"#{number}" for number in dict.fromkeys(numbers) if number != own]
+    others = [f"#{number}" for number in dict.fromkeys(numbers) if number not in {own, *told}]
     return _capital(say["related"].format(list=some(others, say))) if others else ""
 
 
@@ -181,28 +214,9 @@ def _suggestion(suggestion: Suggestion) -> str:
     return f"{title}: {literal(command, 200)}" if command and "\n" not in command else title
 
 
-def some(items: Iterable[str], say: Mapping[str, str], most: int = MOST_NAMED) -> str:
-    """The first of a list, and how many more there are."""
-    listed = list(items)
-    told = say["list"].join(listed[:most])
-    rest = len(listed) - most
-    return say["names.more"].format(list=told, count=rest) if rest > 0 else told
-
-
 def _sentence(text: str, say: Mapping[str, str]) -> str:
     return text.rstrip(".。") + say["stop"] if text else ""
 
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def runs_to_rerun(failures: Sequence[Failure]) -> list[int]:
-    """The runs in which a re-run may help some of these failures, oldest first."""
-    helped = (
-        run.run.id
-        for failure in failures
-        for run, job in failure.jobs
-        if job.diagnosis.retry_helps is not False or job.verdict.determinism is Determinism.FLAKY
-    )
-    return sorted(set(helped))
