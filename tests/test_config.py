@@ -315,6 +315,29 @@ def test_a_token_with_characters_no_token_has_is_refused_without_showing_it(writ
     )
 
 
+def test_the_token_of_prometheus_comes_from_the_environment_alone(write: Write) -> None:
+    warnings: list[str] = []
+    path = write(f"prometheus_token: {TOKEN}\n")
+    assert load_settings(path, {}, warnings.append).prometheus_token is None
+    assert "a token belongs in the environment: PROMETHEUS_TOKEN" in warnings[0] and TOKEN not in warnings[0]
+    (line,) = complaints(write(""), {"PROMETHEUS_TOKEN": "reader:two words"})
+    assert line.endswith("holds characters that no token has; copy it again, see docs/prometheus.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prometheus: {url: 'http://reader:hush@metrics.test'}", "prometheus.url is"),
+        ("prometheus: {pool_label: 'a-b'}", 'prometheus.pool_label is "a-b"; the name of a label, such as name'),
+        ("prometheus: {waiting: ''}", 'prometheus.waiting is ""; a PromQL expression'),
+        ("api: {status_url: 'nobody'}", 'api.status_url is "nobody"; an http(s) address, none to ask nobody, or empty'),
+    ],
+)
+def test_what_servers_outside_are_asked_is_checked(write: Write, text: str, said: str) -> None:
+    (line,) = complaints(write(text), {})
+    assert said in line and "hush" not in line
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

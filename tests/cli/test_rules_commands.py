@@ -222,3 +222,27 @@ def test_the_text_for_an_agent_alone_and_as_a_field_is_the_same(tokens: str) -> 
 def test_too_few_tokens_are_wrong_use() -> None:
     Path("job.log").write_text(RED)
     assert build_eye("explain", "--context-for-agent", "49", "job.log").code == 2
+
+
+ADVICE = """
+[[advice]]
+id = "acme.quota"
+title = "Look at the queue of {pool}"
+cost = "low"
+[advice.when]
+category = "runner-contention"
+"""
+
+
+def test_a_file_of_advice_is_checked_as_a_pack_is(acme: Path, folder: Path) -> None:
+    (folder / "advice.toml").write_text(ADVICE)
+    answer = build_eye("rules", "lint", str(acme), "advice.toml")
+    assert (answer.code, answer.out) == (0, "1 rules, 1 pieces of advice, 0 problems\n")
+    (folder / "advice.toml").write_text(ADVICE.replace("{pool}", "{queue}"))
+    answer = build_eye("rules", "lint", "advice.toml")
+    assert answer.code == 1
+    assert "advice acme.quota: nothing fills {queue}" in answer.out
+    (folder / "advice.toml").write_text(ADVICE.replace("cost =", "prize ="))
+    answer = build_eye("rules", "lint", "advice.toml")
+    assert answer.code == 2
+    assert "advice.toml: advice acme.quota: field " in answer.err

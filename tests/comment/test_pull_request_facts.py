@@ -7,8 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildeye.config import Settings
-from buildeye.model import Cause, Culprit, Level, MergeRange, PullRequestFinding, Run, UsageError
+from buildeye.model import (
+    WHOLE_RUN,
+    Cause,
+    Culprit,
+    Level,
+    MergeRange,
+    PersonVerdict,
+    PullRequestFinding,
+    Run,
+    UsageError,
+)
 from buildeye.pipeline.pullrequests import finding_of_pull_request, speaks_for, that_count
+from buildeye.reports.comment import render_comment
 from buildeye.warehouse import Warehouse
 from tests.warehouse.facts import REPOSITORY, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
 
@@ -95,6 +106,20 @@ def test_a_failed_job_without_a_verdict_is_not_judged(warehouse: Warehouse) -> N
     first, second = finding.runs[0].jobs
     assert (first.verdict.judged_at, first.verdict.cause, first.verdict.level) == (None, Cause.UNKNOWN, Level.NONE)
     assert finding.verdict == second.verdict
+
+
+def test_what_a_person_said_wins_also_where_nobody_judged_before(warehouse: Warehouse) -> None:
+    warehouse.write_pull_requests([a_pull()])
+    warehouse.write_runs([run(100)])
+    warehouse.write_jobs([a_job(1000), a_job(1001)])
+    warehouse.write_verdicts([a_verdict(1001)], REPOSITORY)
+    said = PersonVerdict(REPOSITORY, 100, WHOLE_RUN, Cause.INFRASTRUCTURE, "", "the pool was down", "octo", at(60))
+    warehouse.write_person_verdicts([said])
+    finding = found(warehouse)
+    assert {(job.verdict.cause, job.verdict.person) for job in finding.runs[0].jobs} == {(Cause.INFRASTRUCTURE, "octo")}
+    comment = render_comment(finding)
+    assert "### Not this change: " in comment
+    assert "`octo` says so" in comment and "Not judged yet" not in comment
 
 
 def test_a_run_that_failed_without_a_job_stands_for_one(warehouse: Warehouse) -> None:

@@ -20,7 +20,7 @@ CLOCK = ("generated_at", "judged_at")
 _ROWS = """
 import json, sys
 from buildeye.warehouse import open_warehouse
-left_out = {"_version", "diagnosed_at", "judged_at", "checked_at", "saved_at", "synced_at", "since"}
+left_out = {"_version", "diagnosed_at", "judged_at", "checked_at", "saved_at", "synced_at", "since", "read_at"}
 with open_warehouse(sys.argv[1]) as warehouse:
     found = warehouse.query("SELECT database, name FROM system.tables WHERE name LIKE '%\\\\_latest' ORDER BY ALL").rows
     held = {}

@@ -7,14 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from buildeye.logs.environment import Change, changed
 from buildeye.logs.ruleset import load_ruleset
 from buildeye.logstore import LogStore, open_log_store
-from buildeye.model import Job
+from buildeye.model import Job, Thing
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import classify
 from buildeye.pipeline.metadata import Build, FailedJob
 from buildeye.triage.judge import Thresholds
 from buildeye.warehouse import KeptLog, Warehouse, open_warehouse
+from buildeye.warehouse.reading import things_of
 from tests.triage.cases import NOW, job, run
 
 REPOSITORY = "octo/app"
@@ -79,6 +81,21 @@ def test_a_failure_that_no_rule_knows_is_found_by_what_the_green_run_did_not_pri
     assert diagnosis.key_line is not None
     assert diagnosis.key_line.text == "the mesh folded over itself at corner north"
     assert diagnosis.evidence[0].kind == "baseline"
+
+
+def test_what_green_and_failed_jobs_ran_in_is_kept(warehouse: Warehouse, logs: LogStore) -> None:
+    _green(warehouse, logs, 1, NOW - timedelta(hours=5), GREEN + "git version 2.51.0\n")
+    _green(warehouse, logs, 2, NOW - timedelta(hours=6), GREEN)
+    keep_baselines(warehouse, logs, REPOSITORY, NOW - timedelta(days=2))
+    kept = warehouse.query("SELECT run_id, job_id, things FROM buildeye.job_environment_latest").rows
+    before = (Thing("tool", "git", "2.51.0"),)
+    assert [(run_id, job_id, things_of({"things": things})) for run_id, job_id, things in kept] == [
+        (job().run_id, 1, before)
+    ]
+    of = run()
+    failed = FailedJob(replace(job(), run_id=of.id), log_excerpt="git version 2.52.0\n" + RED)
+    (finding,) = classify([Build(of, "pr", (failed.job,), (failed,))], load_ruleset(), Thresholds(), NOW)
+    assert changed(before, finding.jobs[0].environment) == (Change("tool", "git", "2.51.0", "2.52.0"),)
 
 
 def test_of_two_green_runs_the_later_one_counts(warehouse: Warehouse, logs: LogStore) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from buildeye.model import (
+    WHOLE_RUN,
     Cause,
     Cost,
     Determinism,
@@ -19,12 +20,14 @@ from buildeye.model import (
     KeyLine,
     Level,
     LogLine,
+    PersonVerdict,
     PullRequest,
     Reason,
     Run,
     Suggestion,
     Verdict,
 )
+from buildeye.triage.people import overruled
 
 REPO = "vllm-project/vllm-ascend"
 WEB = f"https://github.com/{REPO}"
@@ -195,6 +198,17 @@ def _flaky() -> list[Finding]:
     return [make_finding(job, pr=9850, run_attempt=2)]
 
 
+def _person() -> list[Finding]:
+    """What Build-Eye took for interference, judged again by a person who looked."""
+    [ours] = _interference()
+    word = PersonVerdict(
+        REPO, ours.run.id, WHOLE_RUN, Cause.INFRASTRUCTURE, "accelerator", "card 3 of `a3-4-07` fell off the bus",
+        "octocat", NOON + timedelta(minutes=20),
+    )  # fmt: skip
+    jobs = tuple(dataclasses.replace(job, verdict=overruled(job.verdict, word)) for job in ours.jobs)
+    return [dataclasses.replace(ours, verdict=jobs[0].verdict, jobs=jobs, suggestions=(), related_pull_requests=())]
+
+
 def _low() -> list[Finding]:
     job = make_job("csrc", cause=Cause.CODE, category="compile", confidence=0.55, summary="One file did not compile.")
     return [make_finding(job, pr=9851)]
@@ -263,6 +277,7 @@ _SAMPLES = {
     "interference": _interference,
     "interference-medium": _matrix,
     "flaky": _flaky,
+    "person": _person,
     "code-low": _low,
     "cancelled": _cancelled,
     "none": _none,

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -180,6 +181,23 @@ def test_no_text_of_others_can_break_out_of_its_place(
     assert list(head_of(report)) == list(head_of(calm))
     assert _shape(report) == _shape(calm)
     report.encode()
+
+
+@settings(max_examples=40, deadline=None)
+@given(person=NASTY.map("{}x".format), why=NASTY.map("{}x".format))
+def test_no_word_of_a_person_can_break_out_of_its_place(
+    samples: dict[str, list[Finding]], noon: datetime, person: str, why: str
+) -> None:
+    def report_with(person: str, why: str) -> str:
+        [finding] = samples["person"]
+        word = replace(finding.verdict.reasons[0], quote=person, why=why)
+        verdict = replace(finding.verdict, person=person, reasons=(word, *finding.verdict.reasons[1:]))
+        job = replace(finding.jobs[0], verdict=verdict)
+        return render_report([replace(finding, verdict=verdict, jobs=(job,))], language=EN, now=noon)
+
+    report, calm = report_with(person, why), report_with("octocat", "it is so")
+    assert list(head_of(report)) == list(head_of(calm))
+    assert _shape(report) == _shape(calm)
 
 
 def _shape(report: str) -> list[tuple[str, str]]:

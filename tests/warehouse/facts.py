@@ -8,15 +8,18 @@ from buildeye.model import (
     Diagnosis,
     Evidence,
     Excerpt,
+    Incident,
     Job,
     KeyLine,
     Level,
+    PersonVerdict,
     PullRequest,
     Reason,
     Run,
     Step,
     Suggestion,
     Verdict,
+    VerdictChange,
 )
 from buildeye.warehouse import JobDiagnosis
 
@@ -143,6 +146,27 @@ def a_verdict(
     )
 
 
+def a_saying(
+    job: int = 0,
+    *,
+    run: int = 100,
+    said: float = 50,
+    cause: Cause = Cause.INFRASTRUCTURE,
+    category: str = "runner-host",
+    why: str = "the host lost its disk",
+    person: str = "octocat",
+    withdrawn: bool = False,
+) -> PersonVerdict:
+    return PersonVerdict(REPOSITORY, run, job, cause, category, why, person, at(said), withdrawn)
+
+
+def a_change(job: int = 1000, *, minutes: float = 45) -> VerdictChange:
+    return VerdictChange(
+        REPOSITORY, 100, job, at(minutes), Cause.UNKNOWN, "unknown", 0.2, Cause.CODE, "test-failure", 0.9, ("base",),
+        "the base branch passes",
+    )  # fmt: skip
+
+
 def a_pull(number: int = 7, *, updated: float = 3, title: str = "Turn", files: tuple[str, ...] = ()) -> PullRequest:
     return PullRequest(
         number=number,
@@ -158,4 +182,20 @@ def a_pull(number: int = 7, *, updated: float = 3, title: str = "Turn", files: t
         html_url=f"https://example.test/pull/{number}",
         changed_files=files,
         repository_full_name=REPOSITORY,
+    )
+
+
+def an_incident(
+    number: str = "a1", *, began: float = 0, updated: float = 60, resolved: float | None = 60, status: str = "resolved"
+) -> Incident:
+    return Incident(
+        id=number,
+        name="Actions is slow",
+        started_at=at(began),
+        updated_at=at(updated),
+        impact="major",
+        status=status,
+        components=("Actions", "Packages"),
+        resolved_at=None if resolved is None else at(resolved),
+        html_url=f"https://stspg.example/{number}",
     )

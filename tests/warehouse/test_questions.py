@@ -7,11 +7,24 @@ from unittest.mock import ANY
 
 import pytest
 
-from buildeye.model import UsageError
-from buildeye.warehouse import Baseline, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
+from buildeye.model import Cause, Thing, UsageError
+from buildeye.warehouse import Baseline, JobEnvironment, KeptLog, ReadArtifact, Result, SyncCursor, SyncedRun, Warehouse
 from buildeye.warehouse.store import saved_queries, saved_query
 
-from .facts import NOON, REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_pull, a_run, a_verdict, at
+from .facts import (
+    NOON,
+    REPOSITORY,
+    SIGNATURE,
+    a_change,
+    a_diagnosis,
+    a_job,
+    a_pull,
+    a_run,
+    a_saying,
+    a_verdict,
+    an_incident,
+    at,
+)
 
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "failed_jobs_since": (
@@ -96,7 +109,16 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     ),
     "green_logs_kept": (
         {"repository": REPOSITORY, "since": at(-100)},
-        [{"job_id": 901, "name": "unit (3.12)", "branch": "main", "completed_at": at(-29), "place": "k/901"}],
+        [
+            {
+                "job_id": 901,
+                "run_id": 90,
+                "name": "unit (3.12)",
+                "branch": "main",
+                "completed_at": at(-29),
+                "place": "k/901",
+            }
+        ],
     ),
     "green_baselines": (
         {"repository": REPOSITORY, "job_names": ["unit (3.12)", "never green"], "branch": "main"},
@@ -109,6 +131,10 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
                 "line_hashes": [5, 9],
             }
         ],
+    ),
+    "environments_of_jobs": (
+        {"repository": REPOSITORY, "jobs": [900, 1000, 404]},
+        [{"run_id": 100, "job_id": 1000, "things": [{"kind": "tool", "name": "git", "value": "2.51.0"}]}],
     ),
     "jobs_of_runs": (
         {"repository": REPOSITORY, "runs": [100, 999]},
@@ -138,9 +164,12 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"job_id": 1001},
         ],
     ),
-    "verdicts_of_runs": (
-        {"repository": REPOSITORY, "runs": [100, 200]},
-        [{"run_id": 100, "job_id": 1000, "rule_set": "rules-1", "judged_at": at(41), "weights": [1.5], "person": ""}],
+    "incidents_between": (
+        {"since": at(60), "until": at(90)},
+        [
+            {"id": "a1", "provider": "github", "components": ["Actions", "Packages"], "resolved_at": at(60)},
+            {"id": "b2", "impact": "major", "status": "identified", "resolved_at": None},
+        ],
     ),
     "job_runs": (
         {"repository": REPOSITORY, "job_name": "unit (3.12)", "branch": "main", "since": at(0), "limit": 2},
@@ -149,7 +178,32 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"job_id": 1001, "conclusion": "failure", "signature": SIGNATURE, "event": "push"},
         ],
     ),
-}
+    "person_verdicts": (
+        {"repository": REPOSITORY, "runs": [100, 101, 200]},
+        [
+            {"run_id": 100, "job_id": 0, "cause": "infrastructure", "category": "", "person": "alice"},
+            {"run_id": 100, "job_id": 1000, "category": "accelerator", "why": "card 3", "said_at": at(60)},
+        ],
+    ),
+    "person_verdicts_since": (
+        {"repository": REPOSITORY, "since": at(1)},
+        [
+            {"job_id": 0, "jobs": [{"job_id": 999, "name": ANY, "signature": "other", "cause": "", "category": ""},
+                                   {"job_id": 1001, "name": "unit (3.12)", "signature": SIGNATURE,
+                                    "cause": "", "category": ""}]},
+            {"job_id": 1000, "jobs": [{"job_id": 1000, "name": "unit (3.12)", "signature": SIGNATURE,
+                                       "cause": "code", "category": "test-failure"}]},
+        ],
+    ),
+    "verdict_changes": (
+        {"repository": REPOSITORY, "runs": [100]},
+        [{"job_id": 1000, "changed_at": at(45), "cause_before": "unknown", "cause": "code", "reasons": ["base"]}],
+    ),
+    "verdicts_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 101]},
+        [{"run_id": 100, "job_id": 1000, "name": "unit (3.12)", "weights": [1.5], "bad_sha": "", "run_attempt": 1}],
+    ),
+}  # fmt: skip
 
 
 def seed(warehouse: Warehouse) -> None:
@@ -191,6 +245,27 @@ def seed(warehouse: Warehouse) -> None:
         [SyncedRun(REPOSITORY, 100, 1, at(50), no_pull_request=True), SyncedRun(REPOSITORY, 103, 1, at(50), gone=True)]
     )
     warehouse.write_sync_cursors([SyncCursor(REPOSITORY, "runs", at(-60), at(30), "digest", at(50))])
+    warehouse.write_person_verdicts(
+        [
+            a_saying(said=50, cause=Cause.INFRASTRUCTURE, category="", person="alice"),
+            a_saying(job=1000, said=60, cause=Cause.INFRASTRUCTURE, category="accelerator", why="card 3"),
+            a_saying(run=101, said=55, withdrawn=True),
+            a_saying(run=101, said=54),
+            a_saying(run=102, said=0),
+        ]
+    )
+    warehouse.write_verdict_changes([a_change()])
+    warehouse.write_incidents(
+        [
+            an_incident(),
+            an_incident("b2", began=90, updated=95, resolved=None, status="identified"),
+            an_incident("before", resolved=59.9),
+            an_incident("after", began=90.1, resolved=None),
+        ]
+    )
+    git = (Thing("tool", "git", "2.51.0"),)
+    warehouse.write_environments([JobEnvironment(REPOSITORY, 100, 1000, git, at(40))])
+    warehouse.write_environments([JobEnvironment("octo/other", 200, 900, git, at(40))])
     warehouse.write_baselines([Baseline(REPOSITORY, "unit (3.12)", "main", 900, "e" * 40, at(-30), [9, 5])])
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildeye.model import Cause, Culprit, MergeRange, Step, UsageError
-from buildeye.warehouse import Baseline, KeptLog, Push, SyncCursor, SyncedRun, Warehouse, store
-from buildeye.warehouse.reading import diagnosis_of, job_of, pull_request_of, run_of, verdict_of
+from buildeye.model import Cause, Culprit, MergeRange, Step, Thing, UsageError
+from buildeye.warehouse import Baseline, JobEnvironment, KeptLog, Push, SyncCursor, SyncedRun, Warehouse, store
+from buildeye.warehouse.reading import diagnosis_of, incident_of, job_of, pull_request_of, run_of, things_of, verdict_of
 
 from .conftest import empty
 from .facts import (
@@ -24,6 +24,7 @@ from .facts import (
     a_pull,
     a_run,
     a_verdict,
+    an_incident,
     at,
 )
 
@@ -42,6 +43,14 @@ def test_a_run_comes_back_as_it_was(warehouse: Warehouse) -> None:
     assert row["pull_requests"] == [{"number": 7}]
     assert row["repository"] == {"full_name": REPOSITORY, "name": "widgets", "owner": {"login": "octo"}}
     assert row["head_commit"] == {"id": run.head_sha}
+
+
+def test_an_incident_comes_back_as_it_was_and_its_later_state_wins(warehouse: Warehouse) -> None:
+    began, ended = an_incident(updated=5, resolved=None, status="investigating"), an_incident()
+    warehouse.write_incidents([ended])
+    warehouse.write_incidents([began, replace(began, id="b2"), replace(ended, provider="elsewhere")])
+    found = [incident_of(row) for row in latest(warehouse, "buildeye.incident")]
+    assert found == [replace(ended, provider="elsewhere"), ended, replace(began, id="b2")]
 
 
 def test_a_job_comes_back_with_its_steps_and_labels(warehouse: Warehouse) -> None:
@@ -138,6 +147,19 @@ def test_a_batch_may_reach_over_many_years(embedded: Warehouse) -> None:
 def test_a_time_without_a_zone_is_refused(embedded: Warehouse) -> None:
     with pytest.raises(UsageError, match="no zone"):
         embedded.write_logs([KeptLog(REPOSITORY, 1, 2, datetime(2026, 1, 1))])
+
+
+def test_what_a_job_ran_in_comes_back_as_it_was_read_last(warehouse: Warehouse) -> None:
+    things = (
+        Thing("image", "python:3.12", "sha256:" + "a" * 64),
+        Thing("package", "it's", "1.0+l'ocal"),
+        Thing("runner-image", "ubuntu-24.04", "20251102.1.0"),
+    )
+    newer = JobEnvironment(REPOSITORY, 100, 1000, things[::-1] * 2, at(5))
+    warehouse.write_environments([newer])
+    warehouse.write_environments([JobEnvironment(REPOSITORY, 100, 1000, (), at(0)), newer])
+    [row] = latest(warehouse, "buildeye.job_environment")
+    assert things_of(row) == things and row["read_at"] == at(5)
 
 
 def test_an_older_baseline_does_not_replace_a_newer_one(warehouse: Warehouse) -> None:

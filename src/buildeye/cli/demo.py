@@ -34,6 +34,7 @@ def demo(
                 "monitored_workflows": (),
                 "target_repository.monitored_workflows": (),
                 "api.base_url": address,
+                "api.status_url": address,
                 "archive_repository.url": str(bare.absolute()),
                 "report.output_dir": folder / "reports",
                 "storage.data_dir": folder / "data",

@@ -39,14 +39,17 @@ LEAST_TEXT = 20
 
 @app.command()
 def lint(
-    packs: list[Path] = typer.Argument(None, help="Packs to check; without any, those that come with Build-Eye."),
+    packs: list[Path] = typer.Argument(
+        None, help="Packs and files of advice to check; without any, those that come with Build-Eye."
+    ),
 ) -> None:
-    """Check rule packs: ids, linear-time patterns, examples, placeholders, shadowing.
+    """Check rule packs (ids, linear-time patterns, examples, placeholders, shadowing) and advice.
 
     \b
     Examples:
       build-eye rules lint
       build-eye rules lint my-rules/disk.toml
+      build-eye rules lint my-rules/advice/*.toml
     """
     from buildeye import knowledge
     from buildeye.cli.voice import listen
@@ -55,17 +58,22 @@ def lint(
     from buildeye.logs.lint import lint as check
     from buildeye.logs.rules import load_packs
     from buildeye.logs.ruleset import load_ruleset
+    from buildeye.triage.advicelint import lint_templates
+    from buildeye.triage.templates import load_file, packaged_templates
 
     listen()
     rules = load_packs(packs or knowledge.pack_files())
     problems = check(rules)
     if not problems:
         problems = shadowed(joined(rules, load_ruleset()) if packs else load_ruleset(), rules)
+    templates = [t for path in packs for t in load_file(path)] if packs else packaged_templates()
+    problems += lint_templates(templates, {rule.category for rule in rules})
     for problem in problems:
         typer.echo(problem)
     imported = sum(map(is_imported, rules))
     without = f", {imported} imported without examples" if imported else ""
-    typer.echo(f"{len(rules)} rules, {len(problems)} problems{without}")
+    advice = f", {len(templates)} pieces of advice" if templates else ""
+    typer.echo(f"{len(rules)} rules{advice}, {len(problems)} problems{without}")
     raise typer.Exit(1 if problems else 0)
 
 

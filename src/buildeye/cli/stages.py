@@ -85,6 +85,7 @@ def classify(
     from buildeye.pipeline.findings import write_findings
     from buildeye.pipeline.metadata import read_builds
     from buildeye.pipeline.monitor import judged
+    from buildeye.pipeline.people import overrule
     from buildeye.warehouse import open_warehouse
 
     settings = settings_for(config, {})
@@ -96,6 +97,7 @@ def classify(
                 settings.storage.warehouse_dsn, retention_days=settings.storage.retention_days
             ) as warehouse:
                 findings = judged(builds, warehouse, settings, now(), step)
+                findings = overrule(findings, warehouse, settings.target_repository.full_name)
         else:
             findings = judged(builds, None, settings, now(), step)
     write_findings(output, findings, "classifications")
@@ -107,8 +109,11 @@ def classify(
 def recommend(
     input: Path = INPUT,
     output: Path = typer.Option(Path("data/recommendations.json"), "--output", help="Where to write the advice."),
+    config: Path | None = CONFIG,
 ) -> None:
     """Stage 4: what to do about each failure, cheapest first.
+
+    Advice of your own is read from the folders of storage.knowledge_dirs (docs/advice.md).
 
     \b
     Example:
@@ -116,8 +121,12 @@ def recommend(
     """
     from buildeye.pipeline import recommend as stage
     from buildeye.pipeline.findings import read_findings, write_findings
+    from buildeye.triage.templates import load_templates
 
-    findings = stage.recommend(read_findings(input, "classifications", "classify"))
+    found = read_findings(input, "classifications", "classify")
+    settings = settings_for(config, {})
+    templates = load_templates(settings.storage.knowledge_dirs)
+    findings = stage.recommend(found, templates, settings.target_repository.branch)
     write_findings(output, findings, "recommendations")
     typer.echo(f"{output}: advice for {len(findings)} runs")
 

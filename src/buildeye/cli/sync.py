@@ -38,6 +38,7 @@ def sync(target_repo: str | None = TARGET, lookback_hours: int | None = HOURS, c
         done = run(scope, scope.now - timedelta(hours=settings.monitoring.lookback_hours))
         stats = scope.github.stats
     logs = f"{done.logs.kept} logs" + (f" ({done.logs.expired} expired)" if done.logs.expired else "")
+    logs += f", {done.incidents} incidents of GitHub" if done.incidents else ""
     typer.echo(
         f"{settings.target_repository.full_name}: {done.runs.changed} runs new or changed, {done.runs.jobs} jobs, "
         f"{done.pull_requests} pull requests, {done.commits} commits of {settings.target_repository.branch}, {logs} · "

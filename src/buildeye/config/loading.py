@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
+from buildeye.config.fields import Section, names_in_address
 from buildeye.config.secrets import MASK, is_secret_key, masked
-from buildeye.config.settings import Section, Settings, names_in_address
+from buildeye.config.settings import Settings
 from buildeye.config.yamlfile import KeyPath, YamlFile, read_yaml
 from buildeye.model import UsageError
 
@@ -21,8 +22,10 @@ DEBUG = "BUILD_EYE_DEBUG"  # shows tracebacks; not a setting
 TOKENS = {
     "github_token": "GITHUB_TOKEN",
     "archive_token": "ARCHIVE_TOKEN",
+    "prometheus_token": "PROMETHEUS_TOKEN",
     "webhook_secret": "GITHUB_WEBHOOK_SECRET",
 }
+PAGES = {"prometheus_token": "prometheus", "webhook_secret": "webhooks"}  # of docs/; the others: token-setup
 PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
     "TARGET_REPO_NAME": ("target_repository", "repo"),
@@ -172,7 +175,7 @@ def _tokens(environ: Mapping[str, str]) -> dict[str, SecretStr]:
         value = environ.get(variable, "").strip()
         sent = name != "webhook_secret"  # in headers, which hold less than what is only compared
         if not (all(" " < character <= "~" for character in value) if sent else value.isprintable()):
-            page = "token-setup" if sent else "webhooks"
+            page = PAGES.get(name, "token-setup")
             kind = "token" if sent else "secret"
             raise UsageError(
                 f"environment {variable} holds characters that no {kind} has; copy it again, see docs/{page}.md"

@@ -4,95 +4,34 @@ The sentence after a wrong value ("a number of hours, 1 to 168") is `allowed` of
 documentation cannot drift apart. Nothing here reads files or the environment; `loading` does.
 """
 
-import re
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretStr,
-    field_serializer,
-    model_validator,
-)
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_serializer, model_validator
 
+from buildeye.config.fields import (
+    GITHUB_NAME,
+    NOT_ASKED,
+    Address,
+    AddressOrNone,
+    Count,
+    Folders,
+    Names,
+    Number,
+    Section,
+    counted,
+    git_address,
+    lowered,
+    names_in_address,
+    section,
+    setting,
+)
 from buildeye.config.secrets import masked
 
-
-def setting(default: Any, allowed: str, meaning: str, **limits: Any) -> Any:
-    """A field: its default, what it may be (told after a wrong value), what it means, and pydantic limits."""
-    return Field(default, description=meaning, json_schema_extra={"allowed": allowed}, validate_default=False, **limits)
-
-
-def counted(default: float, unit: str, least: int, most: int, meaning: str) -> Any:
-    """A field for a number of `unit`, from `least` to `most`, both allowed."""
-    return setting(default, f"a number of {unit}, {least} to {most}", meaning, ge=least, le=most)
-
-
-def section(model: type[BaseModel], meaning: str, allowed: str = "a section with keys of its own") -> Any:
-    """A field that holds a section; its keys have defaults of their own."""
-    return Field(default_factory=model, description=meaning, json_schema_extra={"allowed": allowed})
-
-
-def _not_truth(value: Any) -> Any:
-    """Refuse `yes` where a number is meant; pydantic would take it for 1."""
-    if isinstance(value, bool):
-        raise ValueError("a number is meant")
-    return value
-
-
-def _listed(value: Any) -> Any:
-    """A text as a list: parts between commas, as environment variables need it."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    return value
-
-
-def _lower(value: Any) -> Any:
-    return value.strip().lower() if isinstance(value, str) else value
-
-
-def _web_address(value: str) -> str:
-    """An http(s) address without credentials; empty stays empty."""
-    if not value:
-        return value
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.password:
-        raise ValueError("not a plain http address")
-    return value.rstrip("/")
-
-
-def _git_address(value: str) -> str:
-    """An address git can push to, without a password or token: http(s), ssh, scp form, or a folder."""
-    parts = urlsplit(value)
-    if parts.password or (parts.scheme in {"http", "https"} and (parts.username or not parts.hostname)):
-        raise ValueError("credentials in an address")
-    return value
-
-
-def names_in_address(url: str) -> dict[str, str]:
-    """Owner and repo named by the address of a repository on a host; nothing when it has another form."""
-    found = re.fullmatch(r"(?:(?:https?|ssh)://[^/]+/|[^/@]+@[^/:]+:)([^/]+)/([^/]+?)(?:\.git)?/?", url)
-    return {"owner": found[1], "repo": found[2]} if found else {}
-
-
-Count = Annotated[int, BeforeValidator(_not_truth)]
-Number = Annotated[float, BeforeValidator(_not_truth)]
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Folders = Annotated[tuple[Path, ...], BeforeValidator(_listed)]
-Address = Annotated[str, AfterValidator(_web_address)]
-GITHUB_NAME = r"^[A-Za-z0-9._-]+$"
-
-
-class Section(BaseModel):
-    """What all sections share: frozen, and unknown keys are refused (the loader warns of them before)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+GITHUB_API = "api.github.com"
+GITHUB_STATUS = "https://www.githubstatus.com"
 
 
 class Repository(Section):
@@ -143,7 +82,7 @@ class TargetRepository(Repository):
 class ArchiveRepository(Repository):
     """The git repository that reports are archived in."""
 
-    url: Annotated[str, AfterValidator(_git_address)] = setting(
+    url: Annotated[str, AfterValidator(git_address)] = setting(
         "", "an address git can push to, without password or token in it (ARCHIVE_TOKEN is used)", "its address"
     )
 
@@ -179,6 +118,18 @@ class Api(Section):
         ge=0,
         le=90,
     )
+    status_url: AddressOrNone = setting(
+        "",
+        "an http(s) address, none to ask nobody, or empty for https://www.githubstatus.com where GitHub is github.com",
+        "the status page that tells GitHub's incidents, in Statuspage's form",
+    )
+
+    @property
+    def status_page(self) -> str:
+        """The address of the status page; empty when none is to be asked."""
+        if self.status_url:
+            return "" if self.status_url == NOT_ASKED else self.status_url
+        return GITHUB_STATUS if urlsplit(self.base_url).hostname == GITHUB_API else ""
 
 
 class GithubApp(Section):
@@ -240,7 +191,7 @@ class TestsOf(StrEnum):
 class Tests(Section):
     """Test reports (JUnit XML) that runs leave as artifacts."""
 
-    of_runs: Annotated[TestsOf, BeforeValidator(_lower)] = setting(
+    of_runs: Annotated[TestsOf, BeforeValidator(lowered)] = setting(
         TestsOf.NONE, "none, failed or all", "of which runs a pass reads test reports; each artifact costs a request"
     )
     artifact_patterns: Names = setting(
@@ -262,7 +213,7 @@ class Language(StrEnum):
 class Report(Section):
     """What reports look like and where they go."""
 
-    language: Annotated[Language, BeforeValidator(_lower)] = setting(
+    language: Annotated[Language, BeforeValidator(lowered)] = setting(
         Language.ENGLISH, "en or zh", "language of reports"
     )
     output_dir: Path = setting(Path("reports"), "a folder", "where reports are written")
@@ -320,10 +271,12 @@ class LogFormat(StrEnum):
 class Logging(Section):
     """The program's own log, not the logs of CI."""
 
-    level: Annotated[LogLevel, BeforeValidator(_lower)] = setting(
+    level: Annotated[LogLevel, BeforeValidator(lowered)] = setting(
         LogLevel.INFO, "debug, info, warning or error", "least level that is logged"
     )
-    format: Annotated[LogFormat, BeforeValidator(_lower)] = setting(LogFormat.TEXT, "text or json", "form of the lines")
+    format: Annotated[LogFormat, BeforeValidator(lowered)] = setting(
+        LogFormat.TEXT, "text or json", "form of the lines"
+    )
     file: Path | None = setting(None, "a file", "where lines go; standard error when not set")
 
 
@@ -344,12 +297,41 @@ class Storage(Section):
         "where logs of jobs are kept",
         pattern=r"^(s3://[^/@?#]+(/[^@?#]*)?|[^:]*)$",
     )
-    knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs of your own")
+    knowledge_dirs: Folders = setting((), "a list of folders", "folders with rule packs and advice of your own")
     retention_days: Count = counted(365, "days", 1, 3650, "days facts and logs are kept")
 
     @field_serializer("warehouse_dsn")
     def _without_password(self, value: str) -> str:
         return masked(value)
+
+
+class Prometheus(Section):
+    """The Prometheus server that knows how busy runner pools are, and what it is asked."""
+
+    url: Address = setting(
+        "",
+        "an http(s) address without user name, password or token in it, or empty",
+        "the server's address, without /api/v1; empty: not asked",
+    )
+    timeout_seconds: Number = counted(20.0, "seconds", 1, 600, "seconds one answer may take")
+    waiting: str = setting(
+        "sum by (name) (clamp_min(gha_assigned_jobs - gha_running_jobs, 0))",
+        "a PromQL expression",
+        "jobs that wait for a runner, one series a pool",
+        min_length=1,
+    )
+    running: str = setting(
+        "sum by (name) (gha_running_jobs)",
+        "a PromQL expression",
+        "jobs that a runner works on, one series a pool",
+        min_length=1,
+    )
+    pool_label: str = setting(
+        "name",
+        "the name of a label, such as name",
+        "the label of both answers that names the pool: what jobs write below runs-on",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+    )
 
 
 class Serve(Section):
@@ -388,10 +370,14 @@ class Settings(Section):
     pipeline_types: PipelineTypes = section(PipelineTypes, "which runs are nightly, weekly or of a pull request")
     logging: Logging = section(Logging, "the program's own log")
     storage: Storage = section(Storage, "where facts are kept, and for how long")
+    prometheus: Prometheus = section(Prometheus, "the Prometheus server that knows how busy runner pools are")
     serve: Serve = section(Serve, "where the server listens")
     webhooks: Webhooks = section(Webhooks, "what the door for webhooks lets in")
     github_token: SecretStr | None = Field(default=None, description="from GITHUB_TOKEN; never from a file")
     archive_token: SecretStr | None = Field(default=None, description="from ARCHIVE_TOKEN; never from a file")
+    prometheus_token: SecretStr | None = Field(
+        default=None, description="from PROMETHEUS_TOKEN: a bearer token, or user:password; never from a file"
+    )
     webhook_secret: SecretStr | None = Field(default=None, description="from GITHUB_WEBHOOK_SECRET; never from a file")
 
     @property

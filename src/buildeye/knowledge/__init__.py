@@ -1,4 +1,4 @@
-"""Knowledge as data: packs of failure rules (`*.toml`), in the order they are read, most specific domain first."""
+"""Knowledge as data: packs of failure rules (`*.toml`), most specific domain first, and files of advice."""
 
 from pathlib import Path
 
@@ -16,3 +16,8 @@ def pack_files() -> list[Path]:
     """The packs that come with Build-Eye, in reading order; a pack not named in PACK_ORDER comes last."""
     rank = {name: i for i, name in enumerate(PACK_ORDER)}
     return sorted(FOLDER.glob("*.toml"), key=lambda p: (rank.get(p.stem, len(rank)), p.stem))
+
+
+def advice_files() -> list[Path]:
+    """The files of advice that come with Build-Eye, in reading order."""
+    return sorted((FOLDER / "advice").glob("*.toml"))

@@ -69,7 +69,10 @@ _KEYS = _TEXT | _LISTS | {"retryable", "confidence", "weight", "advice"}
 
 
 def load_pack(path: Path) -> list[Rule]:
-    """Read one pack; raises UsageError that names the file, the rule and the key that is wrong."""
+    """Read one pack; raises UsageError that names the file, the rule and the key that is wrong.
+
+    A pack may hold `[[advice]]` as well, or nothing else (docs/advice.md): that is left to who gives advice.
+    """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as e:
@@ -77,6 +80,8 @@ def load_pack(path: Path) -> list[Rule]:
         raise UsageError(
             f"{path}: this rule pack cannot be read ({what}); see docs/rules.md for how one is written"
         ) from e
+    if "rule" not in data and data.get("advice"):
+        return []
     tables = data.get("rule", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise UsageError(f"{path}: no [[rule]] in this pack; see docs/rules.md")

@@ -1,16 +1,15 @@
 """Sentences of a diagnosis: titles and advice with their placeholders filled, the summary, the signature."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from buildeye.logs.baseline import mask
+from buildeye.logs.filling import PLACE, fill_command
 from buildeye.logs.rules import Rule
 from buildeye.model import Cost, Suggestion
 from buildeye.model.labels import plain
 
 TOOLS = frozenset({"pytest", "git", "kubernetes"})
 """Packs that are named after the tool whose words they know."""
-_PLACE = re.compile(r"\{(\w+)\}")
 
 LOOK = (
     Suggestion(
@@ -27,7 +26,7 @@ LOOK = (
 
 def fill(text: str, captured: Mapping[str, str]) -> str:
     """A sentence with its placeholders filled; one that was not captured is named in words."""
-    return _PLACE.sub(lambda m: captured.get(m.group(1)) or f"the {m.group(1)}", text)
+    return PLACE.sub(lambda m: captured.get(m.group(1)) or f"the {m.group(1)}", text)
 
 
 def advice(rule: Rule, captured: Mapping[str, str]) -> tuple[Suggestion, ...]:
@@ -36,12 +35,11 @@ def advice(rule: Rule, captured: Mapping[str, str]) -> tuple[Suggestion, ...]:
 
 
 def _filled(suggestion: Suggestion, captured: Mapping[str, str]) -> Suggestion:
-    complete = all(name in captured for name in _PLACE.findall(suggestion.command))
     return Suggestion(
         fill(suggestion.title, captured),
         suggestion.cost,
         tuple(fill(step, captured) for step in suggestion.steps),
-        fill(suggestion.command, captured) if complete else "",
+        fill_command(suggestion.command, captured) or "",
     )
 
 

@@ -10,19 +10,23 @@ from buildeye.model.environment import Incident, PoolLoad, Thing
 from buildeye.model.errors import BuildEyeError, OutsideError, UsageError
 from buildeye.model.runs import CheckRun, Job, PullRequest, Push, Run, Step
 from buildeye.model.verdict import (
+    WHOLE_RUN,
     Culprit,
     Finding,
     JobFinding,
     Level,
     LogLine,
     MergeRange,
+    PersonVerdict,
     PullRequestFinding,
     Reason,
     Verdict,
+    VerdictChange,
 )
 
 __all__ = [
     "CATEGORIES",
+    "WHOLE_RUN",
     "BuildEyeError",
     "Case",
     "CaseResult",
@@ -46,6 +50,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "OutsideError",
+    "PersonVerdict",
     "PoolLoad",
     "PullRequest",
     "PullRequestFinding",
@@ -57,5 +62,6 @@ __all__ = [
     "Thing",
     "UsageError",
     "Verdict",
+    "VerdictChange",
     "home_cause",
 ]

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from buildeye.model.causes import Cause, Determinism
 from buildeye.model.diagnosis import Diagnosis, Evidence, Suggestion
+from buildeye.model.environment import Thing
 from buildeye.model.runs import Job, PullRequest, Run
 
 
@@ -78,6 +80,47 @@ class Verdict:
     person: str = ""
 
 
+WHOLE_RUN: Final = 0
+"""The `job_id` of what a person said of all failed jobs of a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonVerdict:
+    """What a person said of a failure; it wins over our own judgement, and is stored apart from it.
+
+    `job_id` is WHOLE_RUN for all failed jobs of the run; `category` is empty when the person named a cause only. Of two
+    for one job, or one run, the one said later counts; when that is `withdrawn`, our own judgement counts again.
+    """
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    cause: Cause
+    category: str
+    why: str
+    person: str
+    said_at: datetime
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """Our own judgement of a job became another one: what it was and is, and which reasons are new (their ids)."""
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    changed_at: datetime
+    cause_before: Cause
+    category_before: str
+    confidence_before: float
+    cause: Cause
+    category: str
+    confidence: float
+    reasons: tuple[str, ...] = ()
+    why: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class LogLine:
     """One line of a log to show: its 1-based number and its text, cleaned and masked."""
@@ -88,12 +131,16 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class JobFinding:
-    """One failed job with what its log says and what is held to be true of it; `lines` are at most 50, in log order."""
+    """One failed job with what its log says and what is held to be true of it; `lines` are at most 50, in log order.
+
+    `environment` is what the job ran in and with, as far as its log tells.
+    """
 
     job: Job
     diagnosis: Diagnosis
     verdict: Verdict
     lines: tuple[LogLine, ...] = ()
+    environment: tuple[Thing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

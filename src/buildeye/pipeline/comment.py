@@ -10,7 +10,7 @@ from enum import StrEnum
 from urllib.parse import quote, urlsplit
 
 from buildeye.config import Settings
-from buildeye.config.settings import names_in_address
+from buildeye.config.fields import names_in_address
 from buildeye.github import Comment, ForbiddenError, NotFoundError, PostedCheck, Posting
 from buildeye.github.posting import MARK, SOME_BOT
 from buildeye.model import PullRequestFinding

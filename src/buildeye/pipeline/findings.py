@@ -42,7 +42,7 @@ def _job(job: dict[str, Any]) -> dict[str, Any]:
         **{key: verdict[key] for key in _SHOWN},
         "summary": diagnosis["summary"],
         "key_line": diagnosis["key_line"],
-        **job,
+        **{key: value for key, value in job.items() if key != "environment"},
     }
 
 

@@ -17,15 +17,18 @@ from buildeye.logstore import open_log_store
 from buildeye.model import BuildEyeError, Finding, Run
 from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
-from buildeye.pipeline.classify import Baselines, History, cancelled, classify
+from buildeye.pipeline.classify import Around, Baselines, Read, cancelled, classify
+from buildeye.pipeline.history import history_around, thresholds_of, window_of
 from buildeye.pipeline.metadata import Build
+from buildeye.pipeline.people import overrule
 from buildeye.pipeline.recommend import recommend
 from buildeye.pipeline.sync import Scope, sync
 from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
 from buildeye.reports import ArchiveResult, WriteResult, archive, write_reports
-from buildeye.triage.judge import Sighting, Thresholds, Window
-from buildeye.warehouse import JobDiagnosis, Warehouse
+from buildeye.triage.history import History
+from buildeye.triage.templates import load_templates
+from buildeye.warehouse import JobDiagnosis, JobEnvironment, Warehouse
 
 AUTHOR = ("Build-Eye", "build-eye@localhost")
 
@@ -65,7 +68,8 @@ def monitor(
     keep_baselines(warehouse, logs, settings.target_repository.full_name, since)
     builds = builds_between(warehouse, logs, settings, since, now + CLOCKS, warn)
     findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
-    _keep_verdicts(warehouse, findings, settings.target_repository.full_name, now)
+    _keep_verdicts(warehouse, findings, settings.target_repository.full_name)
+    findings = advised(overrule(findings, warehouse, settings.target_repository.full_name), settings)
     stops = [kind for _, kind in cancelled(builds)]
     reports = write_reports(
         findings,
@@ -87,58 +91,45 @@ def judged(
     now: datetime,
     progress: Callable[[int], None],
 ) -> list[Finding]:
-    """Verdicts with advice for the runs that failed, compared with the history that the warehouse holds."""
+    """Verdicts on the runs that failed, judged beside what the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)
-    given = settings.classification.confidence_thresholds
     target = settings.target_repository
-    history: History | None = None
+    around: Around | None = None
     green: Baselines | None = None
     if warehouse is not None:
-        history = partial(sightings, warehouse, settings, now=now)
+        around = partial(_around, warehouse, settings, now)
         green = partial(stored_baselines, warehouse, target.full_name, target.branch)
-    found = classify(
+    return classify(
         builds,
         rules,
-        Thresholds(given.high, given.medium, given.low),
+        thresholds_of(settings),
         now,
-        history=history,
+        around=around,
         baselines=green,
         base_branch=target.branch,
-        window=Window(
-            timedelta(hours=settings.classification.related_hours_before),
-            timedelta(hours=settings.classification.related_hours_after),
-        ),
+        window=window_of(settings),
         progress=progress,
     )
-    return recommend(found)
 
 
-def sightings(warehouse: Warehouse, settings: Settings, signatures: Sequence[str], *, now: datetime) -> list[Sighting]:
-    """Where the same signatures were seen within `classification.known_flaky_window_days`, in one question."""
-    if not signatures:
-        return []
-    rows = warehouse.ask(
-        "signature_history",
-        repository=settings.target_repository.full_name,
-        signatures=list(signatures),
-        base_branch=settings.target_repository.branch,
-        since=now - timedelta(days=settings.classification.known_flaky_window_days),
-        until=now,
+def advised(findings: Sequence[Finding], settings: Settings) -> list[Finding]:
+    """The findings with what to do about them, by the templates that the settings name."""
+    return recommend(findings, load_templates(settings.storage.knowledge_dirs), settings.target_repository.branch)
+
+
+def _around(warehouse: Warehouse, settings: Settings, now: datetime, reads: Sequence[Read]) -> History:
+    """What the warehouse knows around these failures; their diagnoses are kept first, since questions go by them."""
+    repository = settings.target_repository.full_name
+    warehouse.write_diagnoses([JobDiagnosis(repository, r.build.run.id, r.job.id, r.diagnosis, now) for r in reads])
+    warehouse.write_environments(
+        [JobEnvironment(repository, r.build.run.id, r.job.id, r.environment, now) for r in reads if r.environment]
     )
-    return [
-        Sighting(
-            row["signature"], row["run_id"], row["head_sha"], row["completed_at"],
-            next(iter(row["pull_requests"]), None), row["actor"], on_base=bool(row["on_base"]),
-            passed_at=row["passed_at"] if row["passed_at"].year > 1970 else None,
-        )
-        for row in rows
-    ]  # fmt: skip
+    ends = [r.job.completed_at or r.build.run.updated_at or now for r in reads]
+    return history_around(warehouse, settings, min(ends), max(ends), now)
 
 
-def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str, now: datetime) -> None:
-    jobs = [(f, j) for f in findings for j in f.jobs]
-    warehouse.write_diagnoses([JobDiagnosis(repository, f.run.id, j.job.id, j.diagnosis, now) for f, j in jobs])
-    warehouse.write_verdicts([j.verdict for _, j in jobs], repository)
+def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str) -> None:
+    warehouse.write_verdicts([j.verdict for f in findings for j in f.jobs], repository)
 
 
 def archive_address(settings: Settings) -> str:

@@ -19,7 +19,9 @@ from buildeye.model import (
     UsageError,
     Verdict,
 )
-from buildeye.pipeline.recommend import recommend
+from buildeye.pipeline.monitor import advised
+from buildeye.pipeline.people import overrule
+from buildeye.reports.whose import is_judged
 from buildeye.triage.facts import can_hold_failures, is_failure
 from buildeye.triage.judge import speak_for_run
 from buildeye.warehouse import Warehouse
@@ -35,9 +37,9 @@ def finding_of_pull_request(
 ) -> PullRequestFinding:
     """What failed on the newest commit of a pull request that ran, over all watched workflows.
 
-    `without_run` does not count: the run that asks, which never ends before it has its answer.
-    A failed job that was not judged yet has a verdict of `unknown` without `judged_at`. UsageError: the warehouse does
-    not know the pull request.
+    `without_run` does not count: the run that asks, which never ends before it has its answer. What people said wins
+    over our verdicts; a failed job that nobody judged yet has a verdict of `unknown` without `judged_at`. UsageError:
+    the warehouse does not know the pull request.
     """
     repository = settings.target_repository.full_name
     known = warehouse.ask("known_pull_requests", repository=repository, numbers=[number], head_refs=[])
@@ -54,7 +56,8 @@ def finding_of_pull_request(
         return PullRequestFinding(pull, pull.head_sha, None)
     head_sha, jobs = runs[0].head_sha, _failed_jobs(warehouse, repository, runs)
     runs = that_count(runs, jobs.keys())
-    findings = recommend(_findings(settings, pull, [run for run in runs if run.id in jobs], jobs))
+    findings = _findings(settings, pull, [run for run in runs if run.id in jobs], jobs)
+    findings = advised(overrule(findings, warehouse, repository), settings)
     return PullRequestFinding(
         pull,
         head_sha,
@@ -68,7 +71,7 @@ def finding_of_pull_request(
 def speaks_for(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The verdict that stands for several: one that was judged before one that was not; None of none."""
     given = list(verdicts)
-    judged = [verdict for verdict in given if verdict.judged_at is not None]
+    judged = [verdict for verdict in given if is_judged(verdict)]
     return speak_for_run(judged or given) if given else None
 
 

@@ -7,12 +7,13 @@ from typing import Any
 from buildeye.config import Settings, pipeline_type
 from buildeye.github.client import of_workflows
 from buildeye.logstore import LogStore
-from buildeye.model import Job, OutsideError, PullRequest, Run
+from buildeye.model import Job, OutsideError, Run
 from buildeye.pipeline.collect import FAILED, GONE
+from buildeye.pipeline.history import pulls_of
 from buildeye.pipeline.metadata import Build, FailedJob
 from buildeye.triage.facts import can_hold_failures, is_failure
 from buildeye.warehouse import Warehouse
-from buildeye.warehouse.reading import job_of, pull_request_of, run_of
+from buildeye.warehouse.reading import job_of, run_of
 
 MISSING = "its log could not be had"
 
@@ -26,14 +27,15 @@ def builds_between(
     warn: Callable[[str], None],
 ) -> list[Build]:
     """Runs of the watched workflows created from `since` to `until`, newest first, at most `monitoring.max_runs`."""
-    asked = {"repository": settings.target_repository.full_name, "since": since, "until": until}
+    asked: dict[str, Any] = {"repository": settings.target_repository.full_name, "since": since, "until": until}
     rows = warehouse.ask("runs_between", limit=settings.monitoring.max_runs, **asked)
     runs = [run for row in rows if of_workflows((run := run_of(row)).path, settings.workflows)]
     jobs: dict[int, list[tuple[Job, dict[str, Any]]]] = {}
     for row in warehouse.ask("jobs_of_runs_between", **asked):
         jobs.setdefault(row["run_id"], []).append((job_of(row), row))
     failed = {run.id: _failed(run, jobs.get(run.id, ()), logs, warn) for run in runs if can_hold_failures(run)}
-    pulls = _pull_requests(warehouse, [run for run in runs if is_failure(run) or failed.get(run.id)])
+    broken = [run for run in runs if is_failure(run) or failed.get(run.id)]
+    pulls = pulls_of(warehouse, asked["repository"], broken)
     return [
         Build(
             run,
@@ -67,14 +69,3 @@ def _with_log(job: Job, place: str, expired: bool, logs: LogStore, warn: Callabl
     except OutsideError as error:
         warn(f"job {job.id}: {error}")
     return FailedJob(job, log_state=MISSING)
-
-
-def _pull_requests(warehouse: Warehouse, runs: Sequence[Run]) -> dict[int, PullRequest]:
-    """The pull request of each run that names one."""
-    numbers = sorted({number for run in runs for number in run.pull_requests[:1]})
-    if not numbers:
-        return {}
-    repository = runs[0].repository_full_name
-    rows = warehouse.ask("known_pull_requests", repository=repository, numbers=numbers, head_refs=[])
-    known = {row["number"]: pull_request_of(row) for row in rows}
-    return {run.id: known[n] for run in runs for n in run.pull_requests[:1] if n in known}

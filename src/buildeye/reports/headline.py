@@ -9,10 +9,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from buildeye.model import Cause, Determinism, Evidence, Finding, JobFinding, Level
+from buildeye.model import Cause, Determinism, Evidence, Finding, JobFinding, Level, Verdict
 from buildeye.reports.markdown import code, plain, prose
 from buildeye.reports.paths import as_utc
 from buildeye.reports.words import Language, category_label, words
+from buildeye.triage.people import word_of
 
 # Gravest first: what the author can mend, then what others must mend, then what nobody understands, then no failure.
 GRAVITY = (
@@ -81,10 +82,18 @@ def summary(findings: Sequence[Finding], language: Language) -> str:
         first = say["summary.no-jobs"].format(conclusion=code(finding.run.conclusion or finding.run.status))
         return " ".join(filter(None, (first, _besides(findings, say))))
     told = prose(job.diagnosis.summary) or say["summary.silent"].format(job=code(job.job.name))
-    why = next((prose(_sentence(r.why)) for r in finding.verdict.reasons if _from_history(r) and r.why.strip()), "")
+    why = _why(finding.verdict, say)
     if why and why not in told:
         told = f"{_first_sentence(told)} {why}"
     return " ".join(filter(None, (told, _besides(findings, say))))
+
+
+def _why(verdict: Verdict, say: Mapping[str, str]) -> str:
+    """What made it so: a person's word, else the first reason that history gave."""
+    word = word_of(verdict)
+    if word is not None:
+        return say["summary.person"].format(person=prose(word.quote), why=prose(_sentence(word.why)))
+    return next((prose(_sentence(r.why)) for r in verdict.reasons if _from_history(r) and r.why.strip()), "")
 
 
 def claimed(finding: Finding | JobFinding) -> Cause:

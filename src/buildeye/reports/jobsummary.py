@@ -48,7 +48,9 @@ def _row(finding: Finding) -> str:
     job = headline.speaking_job(finding)
     cause = headline.claimed(finding)
     label = category_label("en", finding.verdict.category)
+    person = finding.verdict.person
     level = f", {finding.verdict.level}" if finding.verdict.level != "none" else ""
+    level = f", said by {prose(person)}" if person else level
     cells = (
         link(prose(run.name or str(run.id), 80), run.html_url),
         link(f"#{pull.number}", pull.html_url) if pull else "",

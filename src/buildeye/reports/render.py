@@ -14,6 +14,7 @@ from buildeye.reports.excerpt import excerpt
 from buildeye.reports.markdown import Word, cell, code, fence, front_matter, link, prose
 from buildeye.reports.paths import as_utc, day, group
 from buildeye.reports.words import Language, category_label, words
+from buildeye.triage.people import word_of
 
 MOST_NAMES = 20
 
@@ -55,6 +56,7 @@ def _head(findings: Sequence[Finding], language: Language, now: datetime) -> dic
         "confidence_value": round(verdict.confidence, 4),
         "category": Word(verdict.category) if home_cause(verdict.category) else verdict.category,
         "determinism": Word(verdict.determinism),
+        **({"person": verdict.person} if verdict.person else {}),
         "repository": lead.run.repository_full_name,
         "pr": lead.pull_request.number if lead.pull_request else None,
         "run_ids": [finding.run.id for finding in in_time],
@@ -83,6 +85,7 @@ def _analysis(findings: Sequence[Finding], language: Language) -> list[str]:
             _item(say, "classification", _classification(verdict, language)),
             _item(say, "confidence", percent),
             _item(say, "determinism", say[f"determinism.{verdict.determinism}"]),
+            *_said(verdict, say),
             *_reasons(finding, say),
             "",
         ]
@@ -102,13 +105,23 @@ def _classification(verdict: Verdict, language: Language) -> str:
     )
 
 
+def _said(verdict: Verdict, say: Mapping[str, str]) -> list[str]:
+    """Who judged it, and what that person said; nothing of our own judgement."""
+    word = word_of(verdict)
+    if word is None:
+        return []
+    return [_item(say, "person", say["person.said"].format(person=prose(word.quote), why=prose(word.why)))]
+
+
 def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
     job = headline.speaking_job(finding)
     given = dict.fromkeys((*finding.verdict.reasons, *(job.diagnosis.evidence if job else ())))
-    reasons = [reason for reason in given if reason.id not in SHOWN_IN_EXCERPT]
+    word = word_of(finding.verdict)
+    reasons = [reason for reason in given if reason != word and reason.id not in SHOWN_IN_EXCERPT]
     speaking = [reason for reason in reasons if not headline.is_against(reason)]
     against = [reason for reason in reasons if headline.is_against(reason)]
-    out = [f"- **{_colon(say, 'reasoning')}**" + ("" if speaking else f" {say['reason.none']}")]
+    label = _colon(say, "thought" if word else "reasoning")
+    out = [f"- **{label}**" + ("" if speaking else f" {say['reason.none']}")]
     out += [f"  - {_reason(reason, say)}" for reason in speaking]
     if against:
         out += [f"- **{_colon(say, 'against')}**", *(f"  - {_reason(reason, say)}" for reason in against)]
@@ -253,7 +266,7 @@ def _jobs(findings: Sequence[Finding], language: Language) -> list[str]:
             link(code(job.job.name), job.job.html_url),
             say[f"cause.{job.verdict.cause}"],
             prose(category_label(language, job.verdict.category)),
-            f"{job.verdict.confidence * 100:.0f} %",
+            f"{job.verdict.confidence * 100:.0f} %" + (f" ({prose(job.verdict.person)})" if job.verdict.person else ""),
             code(job.job.runner_name or ""),
             str(key.number) if key else "",
         )

@@ -44,8 +44,8 @@ class Failure:
 
 
 def is_judged(verdict: Verdict) -> bool:
-    """Whether somebody judged the job; a stand-in for a missing verdict has no `judged_at`."""
-    return verdict.judged_at is not None
+    """Whether somebody judged the job; a stand-in for a missing verdict has neither `judged_at` nor a person."""
+    return verdict.judged_at is not None or bool(verdict.person)
 
 
 def whose(job: JobFinding) -> Whose:

@@ -190,7 +190,7 @@ def _attempts(telling: _Telling, template: Run, plan: Plan) -> None:
         rng = chance(telling.seed, template.id, number)
         played = play(WORKFLOWS[plan.workflow], ending, start, telling.now, rng, telling.roster)
         updated = max(time for one in played for time in _times(one.job))
-        status, conclusion = _outcome(played)
+        status, conclusion = outcome(played)
         actor = template.actor if number == 1 else CARETAKER
         run = replace(
             template,
@@ -229,7 +229,7 @@ def _keep(telling: _Telling, run: Run, played: Played) -> None:
     telling.plots[identity] = played.plot
 
 
-def _outcome(played: tuple[Played, ...]) -> tuple[str, str | None]:
+def outcome(played: Sequence[Played]) -> tuple[str, str | None]:
     """Status and conclusion of a run from those of its jobs, as GitHub sums them up."""
     states = {one.job.status for one in played}
     if states != {"completed"}:

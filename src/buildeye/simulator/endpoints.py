@@ -16,6 +16,7 @@ from buildeye.simulator.queries import SEARCH_LIMIT, InvalidQuery, Page, filtere
 from buildeye.simulator.render_common import Json, full_repository
 from buildeye.simulator.render_git import commit_json, comparison, file_entry, head_owner, pull_json
 from buildeye.simulator.render_runs import annotations_json, job_json, run_json, workflow_json
+from buildeye.simulator.statuspage import PAGE, incidents
 
 T = TypeVar("T")
 Handler = Callable[[Catalog, Request], Response]
@@ -337,7 +338,8 @@ def routes(catalog: Catalog) -> list[Route]:
         ("/runs/{run:int}-{attempt:int}.zip", stored_zip),
         ("/artifacts/{artifact:int}.zip", stored_artifact),
     )
-    return served + [Route(STORE + path, serve(handler, bound=False)) for path, handler in store]
+    served += [Route(STORE + path, serve(handler, bound=False)) for path, handler in store]
+    return [*served, Route(f"{PAGE}/incidents.json", serve(incidents, bound=False))]
 
 
 def is_of(catalog: Catalog, request: Request) -> bool:

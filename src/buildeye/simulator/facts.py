@@ -7,24 +7,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from buildeye.model import Cause, Determinism, Job, PullRequest, Run
+from buildeye.model import Cause, Determinism, Incident, Job, PullRequest, Run
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Why a job really ended as it did, as a person who wrote the story knows it."""
+    """Why a job really ended as it did, as a person who wrote the story knows it.
+
+    `story` is the kind of story it belongs to (see `histories`; empty: none), `culprits` the pull requests that brought
+    it, where somebody did.
+    """
 
     cause: Cause
     category: str
     determinism: Determinism = Determinism.DETERMINISTIC
+    story: str = ""
+    culprits: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What the log of one job has to tell: a key of `failures.FAILURES` (empty: all went well) and the truth."""
+    """What the log of one job has to tell: a key of the tables of failures (empty: all went well) and the truth.
+
+    `words` fill the placeholders of the failure's text, `around` tells what the job ran in and with (image, digest,
+    versions, base); both are empty where the story does not say.
+    """
 
     failure: str
     truth: Truth
+    words: Mapping[str, str] = field(default_factory=dict)
+    around: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +67,9 @@ class Past:
     """All that happened in one repository up to `now`.
 
     `attempts` holds every attempt of every run, oldest first; `jobs` those of all attempts. Logs of jobs that ended
-    more than `log_days` days before `now` have expired. `forks` are the authors who push to their own fork, for whom
-    GitHub leaves a run's `pull_requests` empty.
+    more than `log_days` days before `now` have expired, as have those in `lost_logs` (ids of jobs). `forks` are the
+    authors who push to their own fork, for whom GitHub leaves a run's `pull_requests` empty. `incidents` are what
+    GitHub declared of itself.
     """
 
     seed: int
@@ -71,11 +84,21 @@ class Past:
     forks: frozenset[str] = frozenset()
     log_days: float = 14
     plots: Mapping[int, Plot] = field(default_factory=dict, repr=False)
+    incidents: tuple[Incident, ...] = ()
+    lost_logs: frozenset[int] = frozenset()
+    _runs: Mapping[int, Run] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_runs", {run.id: run for run in self.attempts})
 
     @property
     def full_name(self) -> str:
         """The repository as `owner/name`."""
         return f"{self.owner}/{self.name}"
+
+    def run(self, run_id: int) -> Run:
+        """The latest attempt of a run. Raises KeyError for a run that is not of this past."""
+        return self._runs[run_id]
 
     def expected(self, job_id: int) -> tuple[Cause, str]:
         """The true cause and category of a job. Raises KeyError for a job that is not of this past."""
@@ -88,4 +111,6 @@ class Past:
 
     def log_expired(self, job: Job) -> bool:
         """Whether GitHub would have deleted the log of a job by now."""
+        if job.id in self.lost_logs:
+            return True
         return job.completed_at is not None and job.completed_at < self.now - timedelta(days=self.log_days)

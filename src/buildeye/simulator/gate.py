@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 from buildeye.simulator.answers import error_answer, json_answer
 from buildeye.simulator.endpoints import STORE
 from buildeye.simulator.faults import Cut, Fault, Faults
+from buildeye.simulator.statuspage import PAGE
 
 WINDOW = 3600
 """Seconds after which the rate limit starts anew."""
@@ -77,6 +78,8 @@ class Gate:
     async def _answer(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         if request.url.path.startswith(f"{STORE}/"):
             return await call_next(request)
+        if request.url.path.startswith(f"{PAGE}/"):
+            return _unless_known(request, await call_next(request))
         self._turn_the_hour()
         answer = self._refuse(request)
         if answer is None and request.url.path == "/rate_limit":

@@ -2,10 +2,12 @@
 
 Each kind of step (see `shapes`) has a body and an ending; a step that fails prints part of its body, then its failure.
 Bodies hold what misleads: warnings, retries that heal, errors that a test expects, "0 errors", options named timeout.
+Images, actions and packages have one digest and one version each, unless the story moves them.
 """
 
 from random import Random
 
+from buildeye.simulator.chance import chance
 from buildeye.simulator.noise_build import (
     Setting,
     Text,
@@ -30,7 +32,9 @@ def _identity(rng: Random) -> str:
 
 def _setup(at: Setting) -> list[str]:
     words = at.words
-    actions = [f"Download action repository 'actions/{name}' (SHA:{digest(at.rng)})" for name in _ACTIONS]
+    actions = [
+        f"Download action repository 'actions/{name}' (SHA:{digest(chance('action', name))})" for name in _ACTIONS
+    ]
     return [
         "Current runner version: '2.334.0'",
         f"Runner name: '{words['runner']}'",
@@ -48,9 +52,13 @@ def _setup(at: Setting) -> list[str]:
 _ACTIONS = ("checkout@v6", "cache@v5", "upload-artifact@v6")
 
 
+_IMAGE = "registry.example.org/sim/cann:8.5.0-910b-ubuntu22.04-py3.11"
+
+
 def _containers(at: Setting) -> list[str]:
-    image = "registry.example.org/sim/cann:8.5.0-910b-ubuntu22.04-py3.11"
-    layers = [digest(at.rng, 12) for _ in range(at.rng.randint(18, 30))]
+    image = at.words.get("image", _IMAGE)
+    repository, _, tag = image.partition("/")[2].rpartition(":")
+    layers = [digest(at.rng, 12) for _ in range(max(4, int(at.rng.randint(18, 30) * at.scale)))]
     lines = [
         "##[group]Run '/home/runner/k8s/index.js'",
         "shell: /home/runner/externals/node20/bin/node {0}",
@@ -58,7 +66,7 @@ def _containers(at: Setting) -> list[str]:
         "(node:61) [DEP0005] DeprecationWarning: Buffer() is deprecated due to security and usability issues.",
         "##[group]Starting job container",
         f"##[command]/usr/bin/docker pull {image}",
-        "8.5.0-910b-ubuntu22.04-py3.11: Pulling from sim/cann",
+        f"{tag}: Pulling from {repository}",
         *(f"{layer}: Pulling fs layer" for layer in layers),
         *(f"{layer}: Waiting" for layer in layers[3:]),
     ]
@@ -68,9 +76,10 @@ def _containers(at: Setting) -> list[str]:
 
 
 def _containers_end(at: Setting) -> list[str]:
+    image = at.words.get("image", _IMAGE)
     return [
-        f"Digest: sha256:{digest(at.rng, 64)}",
-        "Status: Downloaded newer image for registry.example.org/sim/cann:8.5.0-910b-ubuntu22.04-py3.11",
+        f"Digest: sha256:{at.words.get('digest') or digest(chance('image', image), 64)}",
+        f"Status: Downloaded newer image for {image}",
         f"##[command]/usr/bin/docker create --name {digest(at.rng, 32)}_cann --shm-size 16g --cap-add SYS_PTRACE",
         digest(at.rng, 64),
         "##[endgroup]",
@@ -82,6 +91,7 @@ def _containers_end(at: Setting) -> list[str]:
 def _checkout(at: Setting) -> list[str]:
     words = at.words
     objects = at.rng.randint(2800, 3300)
+    pace = max(2, int(2 / at.scale))
     return [
         "##[group]Run actions/checkout@v6",
         *("with:", f"  repository: {words['repo']}", "  token: ***", "  fetch-depth: 1", "  submodules: false"),
@@ -104,9 +114,9 @@ def _checkout(at: Setting) -> list[str]:
         f"remote: Enumerating objects: {objects}, done.        ",
         *(
             f"remote: Counting objects: {part:3}% ({objects * part // 100}/{objects})        "
-            for part in range(0, 101, 2)
+            for part in range(0, 101, pace)
         ),
-        *(f"Receiving objects: {part:3}% ({objects * part // 100}/{objects})" for part in range(0, 101, 2)),
+        *(f"Receiving objects: {part:3}% ({objects * part // 100}/{objects})" for part in range(0, 101, pace)),
     ]
 
 
@@ -116,10 +126,18 @@ def _checkout_end(at: Setting) -> list[str]:
         "##[endgroup]",
         "##[group]Checking out the ref",
         f"[command]/usr/bin/git checkout --progress --force {at.words['sha']}",
+        *_merged_with(at),
         "##[endgroup]",
         "[command]/usr/bin/git log -1 --format=%H",
         at.words["sha"],
     ]
+
+
+def _merged_with(at: Setting) -> list[str]:
+    """What git says of the merge of a pull request with its base, where the story tells the base."""
+    if not at.words.get("base"):
+        return []
+    return [f"HEAD is now at {digest(at.rng, 9)} Merge {at.words['sha']} into {at.words['base']}"]
 
 
 _HOOKS = (
@@ -144,7 +162,8 @@ def _pre_commit(at: Setting) -> list[str]:
 def _cache(at: Setting) -> list[str]:
     total = at.rng.randint(380, 420) << 20
     key = f"csrc-ascend910b-aarch64-{at.words['short']}"
-    parts = [total * part // 40 for part in range(1, 41)]
+    reports = max(3, int(40 * at.scale))
+    parts = [total * part // reports for part in range(1, reports + 1)]
     return [
         "##[group]Run actions/cache@v5",
         *("with:", f"  key: {key}", "  path: csrc/build", "  fail-on-cache-miss: false", "##[endgroup]"),
@@ -163,8 +182,35 @@ def _link_lines(at: Setting) -> list[str]:
         page = at.rng.choice(pages)
         note = "redirect  " if at.rng.random() < 0.05 else "ok        "
         lines.append(f"({page}: line {at.rng.randint(3, 300):4}) {note}https://docs.example.org/{page}/{number}")
-    lines.insert(40, "WARNING: rate limited by https://docs.example.org/, retrying in 5 s")
+    lines.insert(min(40, len(lines)), "WARNING: rate limited by https://docs.example.org/, retrying in 5 s")
     return lines
+
+
+def _native_tests(at: Setting) -> list[str]:
+    total = max(12, at.lines // 6)
+    lines = [f"Test project {at.words['ws']}/build"]
+    for number in range(1, total + 1):
+        name = f"{at.rng.choice(_SUITES)}.{at.rng.choice(_CASES)}{number}"
+        lines += [
+            f"{'Start':>11} {number:3}: {name}",
+            f"{number:3}/{total} Test {'#' + str(number):>4}: {name} ".ljust(64, ".")
+            + f"   Passed {at.rng.uniform(0.01, 3):7.2f} sec",
+        ]
+    return lines
+
+
+_SUITES = ("TilingTest", "WorkspaceTest", "GatherTest", "RopeTest", "MoeDispatchTest", "KvLayoutTest")
+_CASES = ("HandlesEmptyInput", "MatchesReference", "RejectsErrorCode", "KeepsAlignment", "SplitsEvenly")
+
+
+def _native_tests_end(at: Setting) -> list[str]:
+    total = max(12, at.lines // 6)
+    return [
+        "",
+        f"100% tests passed, 0 tests failed out of {total}",
+        "",
+        f"Total Test time (real) = {at.rng.uniform(20, 300):7.2f} sec",
+    ]
 
 
 def _upload(at: Setting) -> list[str]:
@@ -233,6 +279,7 @@ BODIES: dict[str, Text] = {
     "cache": _cache,
     "build": build_text,
     "test": lambda at: session_body(at.rng, at.lines, at.words, at.failing),
+    "ctest": _native_tests,
     "paths": fixed(*_PATHS),
     "title": fixed(),
     "pre-commit": _pre_commit,
@@ -256,6 +303,7 @@ ENDINGS: dict[str, Text] = {
     "cache": fixed("Cache Size: ~391 MB (410238976 B)", "Cache restored successfully"),
     "build": build_ending,
     "test": lambda at: session_ending(at.rng, at.lines),
+    "ctest": _native_tests_end,
     "paths": fixed(*_FILTERED),
     "title": lambda at: [f"Checking PR title: {at.words['pr_title']}", "PR title is valid"],
     "pre-commit": fixed(*(f"{hook}".ljust(73, ".") + "Passed" for hook in ("ruff check", "ruff format", "codespell"))),
@@ -276,6 +324,7 @@ SCRIPTS: dict[str, tuple[str, ...]] = {
     "pip": ("pip install -r requirements.txt || { echo 'error: install failed'; exit 1; }",),
     "build": ("export COMPILE_CUSTOM_KERNELS=1", "pip install -v -e . --no-build-isolation"),
     "test": ("set -o pipefail", "pytest -sv --durations=0 --timeout=1800 tests 2>&1 | tee test.log"),
+    "ctest": ("ctest --test-dir build --output-on-failure -j8",),
     "title": ('echo "Checking PR title: $PR_TITLE"', 'echo "::error::PR title must start with one of: ..."; exit 1'),
     "pre-commit": ("pre-commit run --all-files --hook-stage manual",),
     "mypy": ("tools/mypy.sh 1 3.11",),

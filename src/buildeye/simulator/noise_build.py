@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 
+from buildeye.simulator.chance import chance
+
 _WORDS = (
     "adapter", "batch", "block", "cache", "config", "engine", "expert", "gate", "graph", "kernel", "layout",
     "mask", "pool", "rank", "sampler", "slot",
@@ -19,12 +21,16 @@ _PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the noise of one step depends on: chance, the words of the job, how long it may get, the failing test."""
+    """What the noise of one step depends on: chance, the words of the job, how long it may get, the failing test.
+
+    `scale` is the part of the usual noise that is wanted, for steps whose length is not in `lines`.
+    """
 
     rng: Random
     words: Mapping[str, str]
     lines: int
     failing: str = ""
+    scale: float = 1.0
 
 
 Text = Callable[[Setting], list[str]]
@@ -36,10 +42,16 @@ def digest(rng: Random, size: int = 40) -> str:
 
 
 def pip_text(at: Setting) -> list[str]:
-    """Packages collected and downloaded, with one retry that heals."""
+    """Packages collected and downloaded, with one retry that heals; the versions are the story's where it says them."""
     lines = ["Looking in indexes: http://cache-service.nginx-pypi-cache.svc.cluster.local/pypi/simple"]
-    for package in at.rng.sample(_PACKAGES, len(_PACKAGES)):
-        version = f"{at.rng.randint(0, 9)}.{at.rng.randint(0, 30)}.{at.rng.randint(0, 9)}"
+    if at.words.get("vllm"):
+        url = "https://github.com/vllm-project/vllm.git"
+        lines += [f"Collecting vllm@ git+{url}@main", f"  Cloning {url} (to revision main) to /tmp/pip-install-vllm"]
+        lines.append(f"  Resolved {url} to commit {at.words['vllm']}")
+    known = _versions(at)
+    packages = at.rng.sample(_PACKAGES, max(4, int(len(_PACKAGES) * at.scale)))
+    for package in packages:
+        version = known.get(package) or _version(package)
         size = f"{at.rng.uniform(0.1, 400):.1f} MB"
         lines += [
             f"Collecting {package}>={version[0]} (from -r requirements.txt (line {at.rng.randint(1, 60)}))",
@@ -55,11 +67,25 @@ def pip_text(at: Setting) -> list[str]:
     return lines
 
 
+def _version(package: str) -> str:
+    """The version of a package that the story does not speak of: always the same."""
+    rng = chance("version", package)
+    return f"{rng.randint(0, 9)}.{rng.randint(0, 30)}.{rng.randint(0, 9)}"
+
+
+def _versions(at: Setting) -> dict[str, str]:
+    """Versions by package, as the story says them (`name-version`, parted by spaces)."""
+    parts = (word.rpartition("-") for word in at.words.get("versions", "").split())
+    return {name: version for name, _, version in parts}
+
+
 def pip_ending(at: Setting) -> list[str]:
     """What pip says when all is installed."""
+    known = at.words.get("versions")
+    names = ", ".join(_versions(at)) if known else ", ".join(_PACKAGES)
     return [
-        "Installing collected packages: " + ", ".join(_PACKAGES),
-        f"Successfully installed {len(_PACKAGES)} packages",
+        f"Installing collected packages: {names}",
+        f"Successfully installed {known or f'{len(_PACKAGES)} packages'}",
         "WARNING: Running pip as the 'root' user can result in broken permissions and conflicting behaviour.",
     ]
 
@@ -83,7 +109,7 @@ def apt_text(at: Setting) -> list[str]:
 
 def build_text(at: Setting) -> list[str]:
     """A native build with warnings that are none of our business."""
-    count = max(90, at.lines // 12)
+    count = max(int(90 * at.scale), at.lines // 12)
     lines = [
         f"Obtaining file://{at.words['ws']}",
         "  Preparing editable metadata (pyproject.toml): started",
@@ -109,9 +135,10 @@ def build_text(at: Setting) -> list[str]:
 
 def build_ending(at: Setting) -> list[str]:
     """The link and the installed package."""
+    others = f"{at.words['build_versions']} " if at.words.get("build_versions") else ""
     return [
         "[100%] Linking CXX shared library vllm_ascend_sim_C.so",
-        "Successfully installed vllm-ascend-sim-0.20.3.dev0",
+        f"Successfully installed {others}vllm-ascend-sim-0.20.3.dev0",
     ]
 
 

@@ -29,7 +29,7 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cut:
+class Cut:
     """The moment after which nothing more happens, and whether that is a cancellation or the present."""
 
     at: datetime
@@ -41,16 +41,16 @@ def play(
 ) -> tuple[Played, ...]:
     """The jobs of one attempt that starts at `start`, on runners that `roster` has free."""
     if ending.kind == "skipped":
-        return tuple(_without_run(job, start, "completed", "skipped") for job in shape.jobs)
+        return tuple(without_run(job, start, "completed", "skipped") for job in shape.jobs)
     if ending.kind == "queued":
-        return tuple(_without_run(job, start, "queued", None) for job in shape.jobs if job.stage == 0)
-    cut = _Cut(min(start + ending.after, now), True) if ending.kind == "cancelled" else _Cut(now, False)
+        return tuple(without_run(job, start, "queued", None) for job in shape.jobs if job.stage == 0)
+    cut = Cut(min(start + ending.after, now), True) if ending.kind == "cancelled" else Cut(now, False)
     mishaps = {mishap.job: mishap for mishap in ending.mishaps}
     return tuple(_by_stage(shape, mishaps, start, cut, rng, roster))
 
 
 def _by_stage(
-    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: _Cut, rng: Random, roster: Roster
+    shape: WorkflowShape, mishaps: Mapping[str, Mishap], start: datetime, cut: Cut, rng: Random, roster: Roster
 ) -> Iterator[Played]:
     at, healthy = start, True
     for stage in sorted({job.stage for job in shape.jobs}):
@@ -58,18 +58,19 @@ def _by_stage(
         for job in (job for job in shape.jobs if job.stage == stage):
             if not healthy:
                 if cut.cancels or at < cut.at:
-                    yield _without_run(job, min(at, cut.at), "completed", "skipped")
+                    yield without_run(job, min(at, cut.at), "completed", "skipped")
                 continue
             planned = _planned(job, mishaps.get(job.name), at + timedelta(seconds=1), rng, roster)
             ends.append(planned)
             if cut.cancels or at < cut.at:
-                yield _cut_off(planned, cut)
+                yield cut_off(planned, cut)
         done = [played.job.completed_at for played in ends if played.job.completed_at]
         at = max([at, *done]) + timedelta(seconds=rng.randint(1, 4))
         healthy = healthy and all(played.job.conclusion == "success" for played in ends)
 
 
-def _without_run(shape: JobShape, at: datetime, status: str, conclusion: str | None) -> Played:
+def without_run(shape: JobShape, at: datetime, status: str, conclusion: str | None) -> Played:
+    """A job that no runner took: skipped, or still waiting."""
     done = at if status == "completed" else None
     job = Job(0, 0, shape.name, status, conclusion, created_at=at, started_at=at, completed_at=done)
     return Played(replace(job, labels=POOLS[shape.pool].labels if conclusion != "skipped" else ()), Plot("", NONE))
@@ -81,8 +82,8 @@ def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Ran
     start = created + timedelta(seconds=rng.randint(*pool.queue))
     length = timedelta(minutes=rng.uniform(*shape.minutes))
     failure = FAILURES[mishap.failure] if mishap else None
-    steps = _steps(shape, failure, start, length, rng)
-    end = start + timedelta(seconds=rng.randint(40, 70)) if failure and not steps else _last(steps, start)
+    steps = steps_of(shape, failure, start, length, rng)
+    end = start + timedelta(seconds=rng.randint(40, 70)) if failure and not steps else last_of(steps, start)
     if failure and failure.dies:
         end += timedelta(minutes=10) + (length * rng.uniform(0.1, 0.3) if steps else timedelta())
     runner = roster.pick(pool, (start, end), rng, mishap.runner if mishap else None)
@@ -107,12 +108,13 @@ def _planned(shape: JobShape, mishap: Mishap | None, created: datetime, rng: Ran
     )
 
 
-def _last(steps: tuple[Step, ...], otherwise: datetime) -> datetime:
+def last_of(steps: tuple[Step, ...], otherwise: datetime) -> datetime:
+    """The last moment that steps tell of."""
     times = [step.completed_at or step.started_at for step in steps]
     return max([time for time in times if time], default=otherwise)
 
 
-def _steps(
+def steps_of(
     shape: JobShape, failure: Failure | None, start: datetime, length: timedelta, rng: Random
 ) -> tuple[Step, ...]:
     """The steps in order; after the failing one only the closing steps run, none of them on a runner that died."""
@@ -148,12 +150,12 @@ def _second(at: datetime) -> datetime:
     return at.replace(microsecond=0)
 
 
-def _cut_off(played: Played, cut: _Cut) -> Played:
-    """The same job when everything stops at the cut."""
+def cut_off(played: Played, cut: Cut, why: Truth = SUPERSEDED) -> Played:
+    """The same job when everything stops at the cut; `why` is the truth when that is a cancellation."""
     job = played.job
     if job.completed_at and job.completed_at <= cut.at:
         return played
-    truth = SUPERSEDED if cut.cancels else NONE
+    truth = why if cut.cancels else NONE
     if job.started_at and job.started_at >= cut.at:
         status, conclusion = ("completed", "cancelled") if cut.cancels else ("queued", None)
         bare = replace(
@@ -168,15 +170,21 @@ def _cut_off(played: Played, cut: _Cut) -> Played:
         created = min(job.created_at or cut.at, cut.at)
         done = cut.at if cut.cancels else None
         at = cut.at if cut.cancels else created
-        return Played(replace(bare, created_at=created, started_at=at, completed_at=done), Plot("", truth))
+        return Played(
+            replace(bare, created_at=created, started_at=at, completed_at=done),
+            replace(played.plot, failure="", truth=truth),
+        )
     steps = tuple(_cut_step(step, cut) for step in job.steps)
     if cut.cancels:
         job = replace(job, conclusion="cancelled", completed_at=cut.at, steps=steps)
-        return Played(job, Plot("superseded", truth))
-    return Played(replace(job, status="in_progress", conclusion=None, completed_at=None, steps=steps), Plot("", truth))
+        return Played(job, replace(played.plot, failure="superseded", truth=truth))
+    return Played(
+        replace(job, status="in_progress", conclusion=None, completed_at=None, steps=steps),
+        replace(played.plot, failure="", truth=truth),
+    )
 
 
-def _cut_step(step: Step, cut: _Cut) -> Step:
+def _cut_step(step: Step, cut: Cut) -> Step:
     if step.completed_at and step.completed_at <= cut.at:
         return step
     if step.started_at and step.started_at < cut.at:

@@ -209,3 +209,41 @@ WORKFLOWS: dict[str, WorkflowShape] = {
     ),
 }
 """By the key that the story uses."""
+
+_NATIVE = _steps(
+    StepShape("Install system dependencies", "apt", 1.5),
+    StepShape("Configure and build", "build", 8),
+    StepShape("Run native tests", "ctest", 6),
+)
+_LEGS = tuple((vllm, python) for vllm in ("v0.20.2", "main") for python in ("py3.11", "py3.12"))
+
+MORE_WORKFLOWS: dict[str, WorkflowShape] = {
+    "matrix": WorkflowShape(
+        228664111,
+        "E2E-Matrix",
+        "pr_test_matrix.yaml",
+        (
+            *(JobShape(f"matrix ({vllm}, {python}) / unit", "a2", (12, 18), _UNIT_NPU, 1700) for vllm, python in _LEGS),
+            *(JobShape(f"matrix ({vllm}) / singlecard", "a2", (24, 34), _E2E, 3200) for vllm in ("v0.20.2", "main")),
+        ),
+    ),
+    "native": WorkflowShape(
+        228664112,
+        "Native tests",
+        "native_tests.yaml",
+        tuple(
+            JobShape(f"native ({leg})", pool, (9, 15), _NATIVE, 900)
+            for leg, pool in (("gcc-12", "cpu"), ("gcc-13", "arm"), ("clang-15 asan", "cpu"))
+        ),
+    ),
+    "main": WorkflowShape(
+        228664113,
+        "Main-Checks",
+        "main_checks.yaml",
+        (
+            JobShape("lint / pre-commit", "cpu", (3, 5), _PRE_COMMIT, 90),
+            JobShape("unit (cpu)", "cpu", (9, 13), _UNIT, 1800),
+        ),
+    ),
+}
+"""Workflows that only long histories have (see `histories`), by the key that they use."""

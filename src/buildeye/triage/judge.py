@@ -1,209 +1,146 @@
-"""One failed job, what its log says, and where the same failure was seen before: whose problem is it?
+"""One failed job, what its log says, and what happened around it: whose problem is it?
 
-Evidence adds up in log-odds; what each piece weighs stands in one table. The reasons of a verdict are all shown, also
-those that speak against it.
+Judges gather evidence (`evidence/`), weights turn it into probabilities (`fusion`), and the likeliest cause becomes the
+verdict with every reason and its weight, also those that speak against it.
 """
 
-import math
-from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
 
-from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Job, Level, PullRequest, Reason, Run, Verdict
+from buildeye.model import Cause, Culprit, Determinism, Level, MergeRange, Reason, Verdict, home_cause
+from buildeye.triage.culprits import origin_of, rank
+from buildeye.triage.evidence import Piece, Window, gather
+from buildeye.triage.fusion import Belief, believe, calibrated, weight_of
+from buildeye.triage.history import History
+from buildeye.triage.results import Subject
+from buildeye.triage.stops import judge_stop
+from buildeye.triage.thresholds import DEFAULTS, Thresholds
+from buildeye.triage.weights import Weights, packaged_weights
 
-BROKEN_TRUNK = 3.2
-OTHER_PULL_REQUEST = 1.1
-OWN_FILES = -2.5
-SAME_COMMIT_PASSED = -2.2
-"""Log-odds of each piece of evidence for `interference`; the last two speak against it."""
-PRIOR = -1.6
-"""Log-odds that a failure belongs to somebody else before anything is known: about one in six."""
-
-_OWN_FAULT = frozenset({"policy", "format", "lint", "docs", "merge-conflict", "coverage", "permission", "secret"})
-"""Categories in which equal failures of different pull requests are each their own: a wrong title is nobody else's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The least probability for each word of confidence (settings `classification.confidence_thresholds`)."""
-
-    high: float = 0.9
-    medium: float = 0.7
-    low: float = 0.5
-
-    def level(self, confidence: float) -> Level:
-        """The word for a probability; NONE below `low`."""
-        if confidence >= self.high:
-            return Level.HIGH
-        if confidence >= self.medium:
-            return Level.MEDIUM
-        return Level.LOW if confidence >= self.low else Level.NONE
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Around a failure, how far others count (settings `classification.related_hours_before` and `_after`)."""
-
-    before: timedelta = timedelta(hours=12)
-    after: timedelta = timedelta(hours=3)
-
-
+NO_HISTORY = History()
 WINDOW = Window()
+TOLD = 0.05
+"""Causes less probable than this are not told as possible others."""
+BRANCH_WIDE = frozenset({"broken-trunk", "concurrent-merge"})
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """The same signature somewhere else: on the base branch (`pull_request` None) or in another pull request.
-
-    `at` is when that job ended; `passed_at` when the same job next passed on the base branch, None when it has not.
-    """
-
-    signature: str
-    run_id: int
-    head_sha: str
-    at: datetime
-    pull_request: int | None = None
-    author: str = ""
-    on_base: bool = False
-    passed_at: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """All facts about one failed job that a judgement may use."""
-
-    run: Run
-    job: Job
-    diagnosis: Diagnosis
-    pull_request: PullRequest | None = None
-    sightings: Sequence[Sighting] = ()
-    passed_on_same_commit: bool = False
-
-
-def judge(case: Case, thresholds: Thresholds, now: datetime, window: Window = WINDOW) -> Verdict:
-    """The verdict on one failed job; an `unknown` is an answer."""
-    diagnosis = case.diagnosis
-    reasons = list(diagnosis.evidence)
-    cause, category, confidence = diagnosis.cause, diagnosis.category, diagnosis.confidence
-    determinism = diagnosis.determinism
-    if case.passed_on_same_commit:
-        determinism = Determinism.FLAKY
-        reasons.append(
-            Evidence("history", "same-commit-passed", case.job.head_sha[:12], "the same job passed on the same commit")
-        )
-    if _can_be_others(diagnosis):
-        odds, found = _interference(case, window)
-        reasons += found
-        probability = 1 / (1 + math.exp(-odds))
-        if probability >= max(thresholds.low, 0.6):
-            cause, confidence = Cause.INTERFERENCE, probability
-            category = "broken-trunk"
-            determinism = Determinism.DETERMINISTIC if determinism is Determinism.UNKNOWN else determinism
+def judge(
+    subject: Subject,
+    history: History = NO_HISTORY,
+    thresholds: Thresholds = DEFAULTS,
+    now: datetime | None = None,
+    *,
+    window: Window = WINDOW,
+    weights: Weights | None = None,
+) -> Verdict:
+    """The verdict on one failed or cancelled job; an `unknown` is an answer."""
+    weights = weights or packaged_weights()
+    if subject.own.conclusion == "cancelled" and subject.diagnosis.cause in (Cause.CANCELLED, Cause.UNKNOWN):
+        stop = judge_stop(subject, history, thresholds, now)
+        if stop is not None:
+            return stop
+    pieces = gather(subject, history, window)
+    belief = believe(subject.diagnosis, pieces, weights)
+    cause = weights.causes[belief.best]
+    confidence = round(calibrated(belief.of_cause(cause), weights), 3)
     level = thresholds.level(confidence)
-    if level is Level.NONE:
-        cause, category = Cause.UNKNOWN, "unknown"
-    return Verdict(
-        run_id=case.run.id,
-        job_id=case.job.id,
-        cause=cause,
-        category=category,
-        confidence=round(confidence, 3),
+    told = cause if level is not Level.NONE else Cause.UNKNOWN
+    verdict = Verdict(
+        run_id=subject.run.id,
+        job_id=subject.job.id,
+        cause=told,
+        category=_category(subject, belief, cause, pieces) if told is not Cause.UNKNOWN else "unknown",
+        confidence=confidence,
         level=level,
-        determinism=determinism,
-        reasons=tuple(Reason(e.kind, e.id, e.quote, e.why, e.line) for e in reasons),
-        signature=diagnosis.signature,
-        rule_set=diagnosis.rule_set,
+        determinism=_determinism(subject, belief, pieces),
+        reasons=_reasons(subject, pieces, belief, weights),
+        signature=subject.diagnosis.signature,
+        rule_set=f"{subject.diagnosis.rule_set}+{weights.digest}",
         judged_at=now,
+        otherwise=_otherwise(belief, told),
     )
+    return _with_origin(verdict, subject, history, window) if told is Cause.INTERFERENCE else verdict
 
 
-def _can_be_others(diagnosis: Diagnosis) -> bool:
-    specific = "|" in diagnosis.signature and not diagnosis.signature.startswith(
-        ("unknown|", "no-log|", "no-job|", "step.")
-    )
-    return diagnosis.cause is Cause.CODE and specific and diagnosis.category not in _OWN_FAULT
+def _reasons(subject: Subject, pieces: Sequence[Piece], belief: Belief, weights: Weights) -> tuple[Reason, ...]:
+    """What the log said first, then what history said, the weightiest first; for and against alike."""
+    said = [Reason(e.kind, e.id, e.quote, e.why, e.line) for e in subject.diagnosis.evidence]
+    weighed = [
+        Reason(p.kind, p.id, p.quote, p.why, weight=round(weight_of(p, belief, subject.diagnosis, weights), 2))
+        for p in pieces
+    ]
+    weighed.sort(key=lambda r: -abs(r.weight))
+    return (*said, *(r for r in weighed if r.weight))
 
 
-def _interference(case: Case, window: Window) -> tuple[float, list[Evidence]]:
-    """Log-odds that another change is to blame, and the evidence with its numbers."""
-    began = case.run.run_started_at or case.run.created_at
-    if began is None:
-        return PRIOR, []
-    odds, found = PRIOR, []
-    same = [s for s in case.sightings if s.signature == case.diagnosis.signature and s.run_id != case.run.id]
-    base = _on_base(case, same, began, window)
-    others = _in_others(case, same, began, window)
-    if base:
-        first = min(base, key=lambda s: (s.at, s.run_id))
-        odds += BROKEN_TRUNK
-        found.append(
-            Evidence(
-                "history",
-                "base-branch",
-                first.head_sha[:12],
-                f"the base branch fails alike in {_count({s.run_id for s in base}, 'run', 'runs')}, "
-                f"first in run {first.run_id}",
-            )
-        )
-    if others:
-        odds += OTHER_PULL_REQUEST * min(len(others), 4)
-        numbers = ", ".join(f"#{n}" for n in others[:6])
-        found.append(
-            Evidence(
-                "history",
-                "other-pull-requests",
-                numbers,
-                f"{_count(others, 'other pull request fails', 'other pull requests fail')} alike within "
-                f"{window.before // timedelta(hours=1)} h",
-            )
-        )
-    touched = _touched(case)
-    if found and touched:
-        odds += OWN_FILES
-        found.append(
-            Evidence(
-                "history",
-                "own-files",
-                ", ".join(touched[:4]),
-                "against it: this change touches a file that the failure names",
-            )
-        )
-    if found and case.passed_on_same_commit:
-        odds += SAME_COMMIT_PASSED
-    return odds, found
+def _otherwise(belief: Belief, told: Cause) -> tuple[tuple[Cause, float], ...]:
+    others = [(cause, round(p, 3)) for cause, p in belief.causes.items() if cause is not told and p >= TOLD]
+    return tuple(sorted(others, key=lambda each: (-each[1], each[0])))
 
 
-def _on_base(case: Case, same: Sequence[Sighting], began: datetime, window: Window) -> list[Sighting]:
-    """Failures of the base branch that this change did not bring and that nobody had mended when its run began.
-
-    Once the change is merged, only failures before its own merge count.
-    """
-    broken = (s for s in same if s.on_base and (s.passed_at is None or s.passed_at > began))
-    base = [s for s in broken if s.at <= began + window.after]
-    if case.pull_request is None:
-        return [s for s in base if s.at < began and s.head_sha != case.run.head_sha]
-    merged = [s.at for s in base if s.head_sha == case.pull_request.merge_commit_sha]
-    return [s for s in base if not merged or s.at < min(merged)]
-
-
-def _in_others(case: Case, same: Sequence[Sighting], began: datetime, window: Window) -> list[int]:
-    """Numbers of other authors' pull requests that failed alike around the same time."""
-    own = case.pull_request
-    if own is None:
-        return []
-    near = (s for s in same if began - window.before <= s.at <= began + window.after)
-    numbers = {s.pull_request for s in near if not own.author or s.author != own.author}
-    return sorted(n for n in numbers if n is not None and n != own.number)
+def _category(subject: Subject, belief: Belief, cause: Cause, pieces: Sequence[Piece]) -> str:
+    """The kind of interference; else what the log said, when it is of that cause, or what the evidence points to."""
+    if cause is Cause.INTERFERENCE:
+        return belief.best
+    said = subject.diagnosis
+    if said.cause is cause and said.category != "unknown":
+        return said.category
+    if home_cause(said.category) is cause:
+        return said.category
+    if cause is Cause.INFRASTRUCTURE:
+        found = {piece.id for piece in pieces}
+        if "runner-sick" in found:
+            return "runner-host"
+        return "github-service" if found & {"outage", "incident"} else "runner-host"
+    return "test-failure" if cause is Cause.CODE else "workflow"
 
 
-def _count(things: Sized, one: str, many: str) -> str:
-    return f"{len(things)} {one if len(things) == 1 else many}"
+def _determinism(subject: Subject, belief: Belief, pieces: Sequence[Piece]) -> Determinism:
+    """Would the same commit fail again? What was seen outweighs what is usual of a cause."""
+    found = {piece.id for piece in pieces}
+    best = belief.best
+    if "same-run-passed" in found and best in ("flaky", "infrastructure", "runner-contention", "code", "configuration"):
+        return Determinism.FLAKY
+    if best in ("flaky", "runner-contention"):
+        return Determinism.FLAKY
+    if best == "infrastructure":
+        lasting = "same-run-failed-again" in found
+        return Determinism.DETERMINISTIC if lasting and subject.diagnosis.retry_helps is False else Determinism.FLAKY
+    if best in ("code", "configuration") and subject.diagnosis.determinism is not Determinism.UNKNOWN:
+        return subject.diagnosis.determinism
+    if belief.explanations[best] >= max(0.5, 2 * belief.explanations["flaky"]):
+        return Determinism.DETERMINISTIC
+    return Determinism.UNKNOWN
 
 
-def _touched(case: Case) -> list[str]:
-    changed = set(case.pull_request.changed_files) if case.pull_request else set()
-    named = {*case.diagnosis.files, *(t.split("::")[0] for t in case.diagnosis.tests)}
-    return sorted(changed & named)
+def _with_origin(verdict: Verdict, subject: Subject, history: History, window: Window) -> Verdict:
+    """The verdict with the range of merges, who may have brought it, and who else is hit."""
+    alike = history.alike(subject)
+    own = subject.own
+    hit = sorted(
+        {
+            r.pull_request
+            for r in alike
+            if r.pull_request is not None and r.pull_request != own.pull_request and not r.on_base
+            and abs(r.built - own.built) <= max(window.before, window.after) * 2
+        }
+    )  # fmt: skip
+    culprits: tuple[Culprit, ...] = ()
+    span: MergeRange | None = None
+    if verdict.category in BRANCH_WIDE:
+        origin = origin_of(subject, history, alike)
+        if origin is not None:
+            culprits = rank(subject, history, origin, alike)
+            span = MergeRange(origin.good, origin.bad, len(origin.merges))
+    return replace(verdict, merge_range=span, culprits=culprits, related_pull_requests=tuple(hit))
+
+
+def reconsidered(before: Verdict, after: Verdict, least: float = 0.15) -> bool:
+    """Has the judgement changed so much that people should know: another cause or kind, or another certainty?"""
+    if (before.cause, before.category, before.determinism) != (after.cause, after.category, after.determinism):
+        return True
+    return before.level is not after.level or abs(before.confidence - after.confidence) >= least
 
 
 _GRAVITY = (

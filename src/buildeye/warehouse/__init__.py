@@ -6,12 +6,13 @@ Every stage reads rows here and writes rows here, so each can run alone, again, 
 from buildeye.model import Push
 from buildeye.warehouse.caserows import ReadArtifact
 from buildeye.warehouse.connection import open_warehouse
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.store import Result, Warehouse
 
 __all__ = [
     "Baseline",
     "JobDiagnosis",
+    "JobEnvironment",
     "KeptLog",
     "Push",
     "ReadArtifact",

@@ -12,16 +12,20 @@ from buildeye.model import (
     Diagnosis,
     Evidence,
     Excerpt,
+    Incident,
     Job,
     KeyLine,
     Level,
     MergeRange,
+    PersonVerdict,
     PullRequest,
     Reason,
     Run,
     Step,
     Suggestion,
+    Thing,
     Verdict,
+    VerdictChange,
 )
 
 Row = Mapping[str, Any]
@@ -164,6 +168,60 @@ def verdict_of(row: Row) -> Verdict:
         related_pull_requests=tuple(row["related_pull_requests"]),
         person=row["person"],
     )
+
+
+def person_verdict_of(row: Row) -> PersonVerdict:
+    """What a person said, from a row with the columns of `buildeye.person_verdict`."""
+    return PersonVerdict(
+        repository_full_name=row["repository_full_name"],
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        why=row["why"],
+        person=row["person"],
+        said_at=row["said_at"],
+        withdrawn=bool(row["withdrawn"]),
+    )
+
+
+def verdict_change_of(row: Row) -> VerdictChange:
+    """A change of our own judgement, from a row with the columns of `buildeye.verdict_change`."""
+    return VerdictChange(
+        repository_full_name=row["repository_full_name"],
+        run_id=row["run_id"],
+        job_id=row["job_id"],
+        changed_at=row["changed_at"],
+        cause_before=Cause(row["cause_before"]),
+        category_before=row["category_before"],
+        confidence_before=row["confidence_before"],
+        cause=Cause(row["cause"]),
+        category=row["category"],
+        confidence=row["confidence"],
+        reasons=tuple(row["reasons"]),
+        why=row["why"],
+    )
+
+
+def incident_of(row: Row) -> Incident:
+    """An incident, from a row with the columns of `buildeye.incident`."""
+    return Incident(
+        id=row["id"],
+        name=row["name"],
+        started_at=row["started_at"],
+        updated_at=row["updated_at"],
+        impact=row["impact"],
+        status=row["status"],
+        components=tuple(row["components"]),
+        resolved_at=row["resolved_at"],
+        html_url=row["html_url"],
+        provider=row["provider"],
+    )
+
+
+def things_of(row: Row) -> tuple[Thing, ...]:
+    """What a job ran in and with, from a row with the column `things` of `buildeye.job_environment`."""
+    return tuple(Thing(each["kind"], each["name"], each["value"]) for each in row["things"])
 
 
 def _time(moment: datetime) -> datetime | None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from buildeye.model import Diagnosis
+from buildeye.model import Diagnosis, Thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,17 @@ class Baseline:
     head_sha: str
     completed_at: datetime
     line_hashes: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnvironment:
+    """What a job ran in and with, as its log tells; of two, the one with the later `read_at` (UTC) counts."""
+
+    repository_full_name: str
+    run_id: int
+    job_id: int
+    things: Sequence[Thing]
+    read_at: datetime
 
 
 @dataclass(frozen=True, slots=True)

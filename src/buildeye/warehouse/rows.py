@@ -8,9 +8,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Generic, TypeVar
 
-from buildeye.model import CheckRun, Evidence, Job, PullRequest, Push, Run, UsageError, Verdict
+from buildeye.model import (
+    CheckRun,
+    Evidence,
+    Incident,
+    Job,
+    PersonVerdict,
+    PullRequest,
+    Push,
+    Run,
+    UsageError,
+    Verdict,
+    VerdictChange,
+)
 from buildeye.warehouse import version
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 
 _NONE: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -224,6 +236,34 @@ BASELINES: Final = Table[Baseline](
     },
 )
 
+INCIDENTS: Final = Table[Incident](
+    "buildeye.incident",
+    {
+        "provider": lambda incident: incident.provider,
+        "id": lambda incident: incident.id,
+        "name": lambda incident: incident.name,
+        "impact": lambda incident: incident.impact,
+        "status": lambda incident: incident.status,
+        "components": lambda incident: list(incident.components),
+        "started_at": lambda incident: _time(incident.started_at),
+        "resolved_at": lambda incident: incident.resolved_at and _time(incident.resolved_at),
+        "updated_at": lambda incident: _time(incident.updated_at),
+        "html_url": lambda incident: incident.html_url,
+        "_version": lambda incident: version.moment_version(incident.updated_at, incident),
+    },
+)
+
+ENVIRONMENTS: Final = Table[JobEnvironment](
+    "buildeye.job_environment",
+    {
+        "repository_full_name": lambda row: row.repository_full_name,
+        "run_id": lambda row: row.run_id,
+        "job_id": lambda row: row.job_id,
+        "things": lambda row: [(thing.kind, thing.name, thing.value) for thing in sorted(set(row.things))],
+        "read_at": lambda row: _time(row.read_at),
+        "_version": lambda row: version.moment_version(row.read_at, row),
+    },
+)
 
 SYNC_CURSORS: Final = Table[SyncCursor](
     "buildeye.sync_cursor",
@@ -248,6 +288,42 @@ SYNCED_RUNS: Final = Table[SyncedRun](
         "no_pull_request": lambda run: run.no_pull_request,
         "synced_at": lambda run: _time(run.synced_at),
         "_version": lambda run: version.synced_version(run.run_attempt, run.synced_at, run),
+    },
+)
+
+
+PERSON_VERDICTS: Final = Table[PersonVerdict](
+    "buildeye.person_verdict",
+    {
+        "repository_full_name": lambda said: said.repository_full_name,
+        "run_id": lambda said: said.run_id,
+        "job_id": lambda said: said.job_id,
+        "cause": lambda said: str(said.cause),
+        "category": lambda said: said.category,
+        "why": lambda said: said.why,
+        "person": lambda said: said.person,
+        "said_at": lambda said: _time(said.said_at),
+        "withdrawn": lambda said: said.withdrawn,
+        "_version": lambda said: version.moment_version(said.said_at, said),
+    },
+)
+
+VERDICT_CHANGES: Final = Table[VerdictChange](
+    "buildeye.verdict_change",
+    {
+        "repository_full_name": lambda change: change.repository_full_name,
+        "run_id": lambda change: change.run_id,
+        "job_id": lambda change: change.job_id,
+        "changed_at": lambda change: _time(change.changed_at),
+        "cause_before": lambda change: str(change.cause_before),
+        "category_before": lambda change: change.category_before,
+        "confidence_before": lambda change: change.confidence_before,
+        "cause": lambda change: str(change.cause),
+        "category": lambda change: change.category,
+        "confidence": lambda change: change.confidence,
+        "reasons": lambda change: list(change.reasons),
+        "why": lambda change: change.why,
+        "_version": lambda change: version.moment_version(change.changed_at, change),
     },
 )
 

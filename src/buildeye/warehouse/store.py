@@ -14,10 +14,22 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
-from buildeye.model import CaseRun, CheckRun, Job, PullRequest, Push, Run, UsageError, Verdict
+from buildeye.model import (
+    CaseRun,
+    CheckRun,
+    Incident,
+    Job,
+    PersonVerdict,
+    PullRequest,
+    Push,
+    Run,
+    UsageError,
+    Verdict,
+    VerdictChange,
+)
 from buildeye.warehouse import caserows, rows, statements
 from buildeye.warehouse.failures import outside_failures, question_failures
-from buildeye.warehouse.records import Baseline, JobDiagnosis, KeptLog, SyncCursor, SyncedRun
+from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.rows import Prepared
 
 if TYPE_CHECKING:
@@ -101,6 +113,14 @@ class Warehouse:
         """Keep verdicts on jobs of `repository` (`owner/name`), one row a job; the later `judged_at` wins."""
         self._write(rows.verdicts(repository), verdicts)
 
+    def write_person_verdicts(self, said: Sequence[PersonVerdict]) -> None:
+        """Keep what people said, one row a job or whole run; the later `said_at` wins, also over one taken back."""
+        self._write(rows.PERSON_VERDICTS, said)
+
+    def write_verdict_changes(self, changes: Sequence[VerdictChange]) -> None:
+        """Keep changes of our own judgement, one row a job and moment."""
+        self._write(rows.VERDICT_CHANGES, changes)
+
     def write_logs(self, logs: Sequence[KeptLog]) -> None:
         """Keep where logs are, one row a job; the later `checked_at` wins."""
         self._write(rows.LOGS, logs)
@@ -108,6 +128,10 @@ class Warehouse:
     def write_baselines(self, baselines: Sequence[Baseline]) -> None:
         """Keep the line sets of green jobs; of two for one job name and branch the one completed later counts."""
         self._write(rows.BASELINES, baselines)
+
+    def write_environments(self, environments: Sequence[JobEnvironment]) -> None:
+        """Keep what jobs ran in and with, one row a job; the later `read_at` wins."""
+        self._write(rows.ENVIRONMENTS, environments)
 
     def write_test_runs(self, cases: Iterable[CaseRun]) -> int:
         """Keep test cases while they come, a batch at a time, and give their number; the same report again adds none.
@@ -119,6 +143,10 @@ class Warehouse:
     def write_read_artifact(self, artifact: caserows.ReadArtifact) -> None:
         """Keep that an artifact was read; the later `read_at` wins."""
         self._write(caserows.ARTIFACTS, [artifact])
+
+    def write_incidents(self, incidents: Sequence[Incident]) -> None:
+        """Keep what services said was broken, one row a provider and id; the later `updated_at` wins."""
+        self._write(rows.INCIDENTS, incidents)
 
     def write_synced_runs(self, runs: Sequence[SyncedRun]) -> None:
         """Record that the jobs of these runs are here; write the jobs before."""

@@ -1,4 +1,4 @@
-"""One sync as a story: runs with their jobs, pull requests, the base branch, logs."""
+"""One sync as a story: runs with their jobs, pull requests, the base branch, incidents, logs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from buildeye.model import OutsideError
 from buildeye.pipeline.sync.commits import sync_commits
+from buildeye.pipeline.sync.incidents import sync_incidents
 from buildeye.pipeline.sync.joblogs import LogsSynced, sync_logs
 from buildeye.pipeline.sync.pulls import complete_pull_requests, sync_pull_requests
 from buildeye.pipeline.sync.runs import LONGEST_RUN, RunsSynced, run_streams, sync_newest_runs
@@ -22,6 +23,7 @@ class Synced:
     pull_requests: int
     commits: int
     logs: LogsSynced
+    incidents: int = 0
 
 
 def sync(scope: Scope, since: datetime) -> Synced:
@@ -33,9 +35,10 @@ def sync(scope: Scope, since: datetime) -> Synced:
     runs = sync_newest_runs(scope, since)
     pulls = _told(scope, "pull requests are not known", lambda: sync_pull_requests(scope, since))
     commits = _told(scope, f"commits of {scope.branch} are not known", lambda: sync_commits(scope, since))
+    incidents = _told(scope, "incidents of GitHub are not known", lambda: sync_incidents(scope))
     logs = sync_failures(scope, since)
     scope.logs.forget(scope.repository, (scope.now - timedelta(days=scope.keep_days)).date())
-    return Synced(runs, pulls, commits, logs)
+    return Synced(runs, pulls, commits, logs, incidents)
 
 
 def sync_failures(scope: Scope, since: datetime) -> LogsSynced:

@@ -11,6 +11,8 @@ from buildeye.warehouse import SyncedRun
 from buildeye.warehouse.reading import pull_request_of, run_of
 
 STREAM = "pull requests"
+SUSPECT_HOURS = 24
+MOST_SUSPECTS = 200
 
 
 def sync_pull_requests(scope: Scope, since: datetime) -> int:
@@ -33,6 +35,8 @@ def sync_pull_requests(scope: Scope, since: datetime) -> int:
 def complete_pull_requests(scope: Scope, window: Window) -> None:
     """Name the pull request of each run that failed in the window, and bring its files and merge base.
 
+    The same of those that were merged shortly before the base branch failed.
+
     Of a fork's run GitHub names none: it is the one its branch belongs to, else the commit is asked, once.
     """
     rows = scope.warehouse.ask("failed_runs", repository=scope.repository, since=window.since, until=window.until)
@@ -49,8 +53,23 @@ def complete_pull_requests(scope: Scope, window: Window) -> None:
         else:
             missing.setdefault(number, run.id)
     wanted |= _asked_for(scope, missing)
+    wanted |= _merged_before_failures(scope, window)
     bare = [pull for pull in wanted.values() if not (pull.changed_files or pull.merge_base_sha)]
     scope.warehouse.write_pull_requests(list(in_parallel(lambda pull: _with_files(scope, pull), bare, scope.width)))
+
+
+def _merged_before_failures(scope: Scope, window: Window) -> dict[int, PullRequest]:
+    """What was merged shortly before the base branch failed: the files of these tell which may have brought it."""
+    rows = scope.warehouse.ask(
+        "merges_to_complete",
+        repository=scope.repository,
+        base_branch=scope.branch,
+        since=window.since,
+        until=window.until,
+        hours=SUSPECT_HOURS,
+        limit=MOST_SUSPECTS,
+    )
+    return _known(scope, [row["number"] for row in rows], [])
 
 
 def _changed_at(pull: PullRequest, otherwise: datetime) -> datetime:

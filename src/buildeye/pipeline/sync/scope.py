@@ -7,6 +7,7 @@ from typing import Protocol
 
 from buildeye.config import Settings
 from buildeye.github.client import GitHub
+from buildeye.github.incidents import StatusPage
 from buildeye.logstore import LogStore
 from buildeye.warehouse import SyncCursor, Warehouse
 
@@ -44,7 +45,7 @@ class Scope:
     """Whose facts are brought from where to where.
 
     At most `max_runs` runs a pass; logs are kept for `keep_days`; `width` requests are made at once; `now` stamps what
-    is written.
+    is written. Without a `status` page nobody is asked for GitHub's incidents.
     """
 
     github: GitHub
@@ -60,6 +61,7 @@ class Scope:
     now: datetime
     progress: Progress
     warn: Callable[[str], None]
+    status: StatusPage | None = None
 
     @classmethod
     def of(
@@ -77,7 +79,7 @@ class Scope:
         return cls(
             github, warehouse, logs, target.owner, target.repo, target.branch, settings.workflows,
             settings.monitoring.max_runs, settings.storage.retention_days, settings.api.concurrency,
-            now.astimezone(UTC), progress, warn,
+            now.astimezone(UTC), progress, warn, StatusPage.of(settings),
         )  # fmt: skip
 
     @property

@@ -1,12 +1,13 @@
 -- Asked by whoever makes baselines: the newest kept log of a green job per job name and branch, unless it is one already.
 -- Parameters: repository (owner/name), since (completed at or after, UTC).
--- job_id               GitHub's number
+-- job_id, run_id       GitHub's numbers
 -- name, branch         of the job, and what it built
 -- head_sha             the commit
 -- completed_at         UTC
 -- place                where our copy of its log is
 SELECT
     argMax(job.id, (job.completed_at, job.id)) AS job_id,
+    argMax(job.run_id, (job.completed_at, job.id)) AS run_id,
     job.name AS name,
     job.head_branch AS branch,
     argMax(job.head_sha, (job.completed_at, job.id)) AS head_sha,
@@ -14,7 +15,7 @@ SELECT
     argMax(log.place, (job.completed_at, job.id)) AS place
 FROM
 (
-    SELECT id, name, head_branch, head_sha, completed_at
+    SELECT id, run_id, name, head_branch, head_sha, completed_at
     FROM default.workflow_job_latest
     WHERE repository_full_name = {repository:String}
         AND conclusion = 'success'

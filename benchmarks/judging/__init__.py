@@ -1,0 +1,1 @@
+"""Judging measured on generated histories whose truth the judges never see."""

@@ -1,0 +1,70 @@
+"""What each piece of evidence weighs: data, read from `knowledge/tables/weights.toml`."""
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+
+from buildeye import knowledge
+from buildeye.model import Cause, UsageError
+
+Row = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The tables of the file. An explanation is a key of `causes`; every number is log-odds for a strength of 1."""
+
+    causes: Mapping[str, Cause]
+    prior: Mapping[str, Row]
+    sureness: Row
+    group: Mapping[str, Row]
+    evidence: Mapping[str, Row]
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    mute: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    calibration: tuple[tuple[float, float], ...] = ()
+    digest: str = ""
+
+    @cached_property
+    def _group_of(self) -> Mapping[str, str]:
+        return {category: group for group, members in self.groups.items() for category in members}
+
+    def group_of(self, category: str) -> str:
+        """The group of categories that behave alike; empty for one that is in none."""
+        return self._group_of.get(category, "")
+
+    def is_mute(self, evidence: str, category: str) -> bool:
+        """Does this evidence say nothing of failures of this category?"""
+        return evidence in self.mute.get(self.group_of(category), frozenset())
+
+
+@lru_cache(maxsize=1)
+def packaged_weights() -> Weights:
+    """The weights that come with the package."""
+    return read_weights((knowledge.FOLDER / "tables" / "weights.toml").read_text(encoding="utf-8"))
+
+
+def read_weights(text: str) -> Weights:
+    """Weights from TOML text. UsageError names a table that is missing or an explanation nobody knows."""
+    try:
+        data = tomllib.loads(text)
+        causes = {name: Cause(cause) for name, cause in data["causes"].items()}
+        tables = Weights(
+            causes=causes,
+            prior=data["prior"],
+            sureness=data["sureness"],
+            group=data["group"],
+            evidence=data["evidence"],
+            groups={name: frozenset(members) for name, members in data["groups"].items()},
+            mute={name: frozenset(members) for name, members in data["mute"].items()},
+            calibration=tuple((low, high) for low, high in data.get("calibration", {}).get("points", ())),
+            digest=hashlib.sha256(text.encode()).hexdigest()[:12],
+        )
+    except (tomllib.TOMLDecodeError, KeyError, ValueError) as error:
+        raise UsageError(f"weights cannot be read: {error}.") from None
+    rows = (*tables.prior.values(), *tables.group.values(), *tables.evidence.values())
+    unknown = {name for row in rows for name in row} - causes.keys()
+    if unknown:
+        raise UsageError(f"weights name explanations that are not in [causes]: {', '.join(sorted(unknown))}.")
+    return tables
