@@ -23,6 +23,8 @@ OTHER_PULL_REQUESTS = "other-pull-requests"
 _MARKS = re.compile(r"^(?:E\s+|##\[error\])\s*")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _COSTS = list(Cost)
+_CERTAIN = 0.95
+"""The probability from which a change is said to have brought a failure, not only to be likely."""
 
 
 def failure_line(failure: Failure, language: Language) -> str:
@@ -101,7 +103,7 @@ def _sure(failure: Failure, language: Language) -> str:
     if headline.claimed(failure.first) is Cause.UNKNOWN:
         return _unsure(verdict, language)
     label = quiet(category_label(language, verdict.category), 60)
-    if verdict.determinism is Determinism.FLAKY and failure.whose is Whose.OUTSIDE:
+    if failure.whose is Whose.OUTSIDE and verdict.cause is not Cause.INFRASTRUCTURE:
         label = say["label.flaky"].format(label=headline.uncapitalised(label))
     told = say[f"sure.{verdict.level}"].format(label=label, percent=f"{verdict.confidence * 100:.0f}")
     person = [say["item.person"].format(person=literal(verdict.person, 60))] if verdict.person else []
@@ -149,7 +151,8 @@ def _culprits(failure: Failure, say: Mapping[str, str]) -> str:
             )
             for culprit in verdict.culprits[:3]
         ]
-        return say["culprit"].format(list=some(named, say))
+        certain = verdict.level is Level.HIGH and verdict.culprits[0].probability >= _CERTAIN
+        return say["culprit.high" if certain else "culprit"].format(list=some(named, say))
     quote = next((r.quote for r in verdict.reasons if r.id == headline.CULPRIT), "")
     change = quote if re.fullmatch(r"#\d{1,9}", quote) else _commit(failure, quote)
     return say["culprit.high" if verdict.level is Level.HIGH else "culprit"].format(list=change) if change else ""
