@@ -14,7 +14,8 @@ import yaml
 
 from buildeye.cli.actions import OUTPUTS
 from buildeye.simulator import Past, build_past
-from buildeye.simulator.server import running
+from buildeye.simulator.app import create_app
+from buildeye.simulator.server import running, serving
 from tests.pipeline.places import SOURCES
 
 from .composite import ROOT, Done, Runner, action, child_environment, evaluated, installed
@@ -127,6 +128,8 @@ def test_a_dry_run_archives_nothing(runner: Runner, past: Past, given: str, arch
 @pytest.mark.parametrize(
     ("given", "code", "said"),
     [
+        ({"comment": "7; touch pwned"}, 2, "::error title=Build-Eye::the input comment is the number"),
+        ({"comment": "999999"}, 2, "::error title=Build-Eye::pull request 999999 of"),
         ({"dry-run": "maybe"}, 2, "::error title=Build-Eye::the input dry-run is true or false"),
         ({"lookback-hours": "soon"}, 2, "--lookback-hours"),
         ({"lookback-hours": "0"}, 2, "--lookback-hours"),
@@ -149,8 +152,27 @@ def test_what_goes_wrong_is_an_exit_code_and_an_error_on_the_page(
     assert said in done.printed
     assert "Traceback" not in done.printed
     assert list(runner.workspace.rglob("pwned")) == []
-    if "::error title=Build-Eye::" in said and "dry-run" not in said:
-        assert done.summary.startswith("### Build-Eye failed\n")
+    if "::error title=Build-Eye::" in said and "the input" not in said:
+        assert "### Build-Eye failed\n" in done.summary
+
+
+def test_a_pass_can_comment_on_a_pull_request_when_it_is_done(tmp_path: Path, past: Past) -> None:
+    app = create_app(past, login="")
+    with serving(app) as address:
+        runner = made(tmp_path, address)
+        inputs = {"target-repo": past.full_name, "lookback-hours": "26", "token": TOKEN, "comment": str(_red(past))}
+        done = runner.run(inputs)
+    assert done.code == 0, done.printed
+    assert "comment created https://github.com/" in done.printed
+    (post,) = app.state.board.comments
+    assert (post.issue, post.author) == (_red(past), "github-actions[bot]")
+
+
+def _red(past: Past) -> int:
+    """A pull request whose newest run failed."""
+    newest = {number: run for run in past.attempts if run.status == "completed" for number in run.pull_requests}
+    heads = {pull.number: pull.head_sha for pull in past.pulls}
+    return max(n for n, run in newest.items() if run.conclusion == "failure" and run.head_sha == heads[n])
 
 
 def test_a_python_that_is_too_old_is_said(tmp_path: Path, address: str) -> None:

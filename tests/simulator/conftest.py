@@ -38,6 +38,9 @@ DESCRIBED = (
             "/actions/artifacts/{artifact_id}",
             "/actions/runs/{run_id}/artifacts",
             "/check-runs/{check_run_id}/annotations",
+            "/commits/{ref}/check-runs",
+            "/issues/{issue_number}/comments",
+            "/issues/comments/{comment_id}",
             "/pulls",
             "/pulls/{pull_number}",
             "/pulls/{pull_number}/files",
@@ -48,6 +51,7 @@ DESCRIBED = (
         )
     ),
     "/rate_limit",
+    "/user",
 )
 
 

@@ -10,6 +10,7 @@ from referencing.jsonschema import DRAFT202012
 
 from buildeye.simulator import Past
 from buildeye.simulator.artifacts import artifacts_of
+from buildeye.simulator.server import running
 
 WHERE = "urn:github"
 
@@ -62,6 +63,26 @@ def _urls(past: Past) -> list[tuple[str, str]]:
         ("/commits/{commit_sha}/pulls", f"/commits/{tip.sha}/pulls"),
         ("/compare/{basehead}", f"/compare/{fresh.base_sha}...{fresh.head_sha}"),
     ]
+
+
+def test_what_was_posted_fits_the_published_description(past: Past, described: dict[str, Any]) -> None:
+    pull, here = past.pulls[-1], f"/repos/{past.full_name}"
+    output = {"title": "t", "summary": "s"}
+    check = {"name": "Build-Eye", "head_sha": pull.head_sha, "conclusion": "neutral", "output": output}
+    with running(past) as base, httpx2.Client(base_url=base, trust_env=False) as client:
+        comment = client.post(f"{here}/issues/{pull.number}/comments", json={"body": "text"})
+        made = client.post(f"{here}/check-runs", json=check)
+        assert (comment.status_code, made.status_code) == (201, 201)
+        for path, url in (
+            ("/repos/{owner}/{repo}/issues/{issue_number}/comments", f"{here}/issues/{pull.number}/comments"),
+            ("/repos/{owner}/{repo}/issues/comments/{comment_id}", f"{here}/issues/comments/{comment.json()['id']}"),
+            ("/repos/{owner}/{repo}/commits/{ref}/check-runs", f"{here}/commits/{pull.head_sha}/check-runs"),
+            ("/user", "/user"),
+        ):
+            answer = client.get(url)
+            assert answer.status_code == 200
+            _check(described, path, answer.json())
+        assert client.get(f"{here}/commits/{pull.head_sha}/check-runs").json()["check_runs"] == [made.json()]
 
 
 def test_every_answer_fits_the_published_description(

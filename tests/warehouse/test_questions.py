@@ -144,6 +144,26 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "artifacts": [7, 8]},
         [{"artifact_id": 7, "cases": 9, "troubles": []}],
     ),
+    "runs_of_pull_request": (
+        {"repository": REPOSITORY, "number": 7},
+        [{"id": 103, "status": "in_progress"}, {"id": 102}, {"id": 100, "pull_requests": [{"number": 7}]}],
+    ),
+    "failed_jobs_of_runs": (
+        {"repository": REPOSITORY, "runs": [100, 101, 102]},
+        [
+            {"run_id": 100, "id": 1000, "name": "unit (3.12)"},
+            {"run_id": 101, "id": 999, "conclusion": "failure"},
+            {"run_id": 101, "id": 1001},
+        ],
+    ),
+    "diagnoses_of_runs": (
+        {"repository": REPOSITORY, "runs": [100]},
+        [
+            {"run_id": 100, "job_id": 999, "signature": "other"},
+            {"job_id": 1000, "signature": SIGNATURE, "key_line_number": 812},
+            {"job_id": 1001},
+        ],
+    ),
     "incidents_between": (
         {"since": at(60), "until": at(90)},
         [

@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import demo, explain, ingest, monitor, rules, serve, stages, sync, verdict
+from buildeye.cli import comment, demo, explain, ingest, monitor, rules, serve, stages, sync, verdict
 
 app = typer.Typer(
     name="build-eye",
@@ -33,6 +33,7 @@ def _root(
 
 app.command("explain")(explain.explain)
 app.command("monitor")(monitor.monitor)
+app.command("comment")(comment.comment)
 app.command("sync")(sync.sync)
 app.command("backfill")(sync.backfill)
 app.command("serve")(serve.serve)

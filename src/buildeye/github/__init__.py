@@ -5,18 +5,33 @@ Importing this package loads httpx2 and hishel; commands that do not ask GitHub 
 
 from buildeye.github.artifacts import Artifact
 from buildeye.github.client import GitHub
-from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
-from buildeye.github.wire import NotFoundError
+from buildeye.github.facts import (
+    Comment,
+    Commit,
+    Comparison,
+    JobsOfRun,
+    LogDownload,
+    LogState,
+    PostedCheck,
+    RateLimit,
+    Stats,
+)
+from buildeye.github.posting import Posting
+from buildeye.github.wire import ForbiddenError, NotFoundError
 
 __all__ = [
     "Artifact",
+    "Comment",
     "Commit",
     "Comparison",
+    "ForbiddenError",
     "GitHub",
     "JobsOfRun",
     "LogDownload",
     "LogState",
     "NotFoundError",
+    "PostedCheck",
+    "Posting",
     "RateLimit",
     "Stats",
 ]

@@ -21,6 +21,7 @@ from buildeye.github.artifacts import Artifact, artifact_from, save
 from buildeye.github.facts import Commit, Comparison, JobsOfRun, LogDownload, LogState, RateLimit, Stats
 from buildeye.github.logfile import log_path, write_compressed
 from buildeye.github.parallel import in_parallel
+from buildeye.github.posting import Posting
 from buildeye.github.tokens import AppTokens, FixedToken, Tokens, read_key
 from buildeye.github.transport import ApiTransport, cached, environment_transport
 from buildeye.github.windows import newest_first
@@ -79,6 +80,7 @@ class GitHub:
         self._kept = httpx2.Client(transport=above, **options)
         self._answers = Answers(self._wire, self._kept, per_page)
         self._logs = httpx2.Client(transport=self._transport, **options)
+        self._per_page = per_page
         self._concurrency = concurrency
         self._clock = clock
 
@@ -117,6 +119,10 @@ class GitHub:
     def stats(self) -> Stats:
         """Requests made so far, how many the cache answered, and what is left of the rate limit."""
         return self._transport.stats
+
+    def posting(self, owner: str, repo: str) -> Posting:
+        """What writes comments and check runs of one repository."""
+        return Posting(self._wire, self._logs, self._per_page, owner, repo)
 
     def runs(
         self,

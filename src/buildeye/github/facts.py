@@ -53,6 +53,32 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
+class Comment:
+    """One comment on a pull request; `app_id` is the App that wrote it, 0 when none did."""
+
+    id: int
+    body: str
+    author: str = ""
+    is_bot: bool = False
+    app_id: int = 0
+    html_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PostedCheck:
+    """One check run as it shows on a commit; `external_id` is its maker's own mark, `app_id` the App that made it."""
+
+    id: int
+    status: str
+    conclusion: str
+    title: str
+    summary: str
+    external_id: str = ""
+    app_id: int = 0
+    html_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """What `head` has that `base` has not: commits oldest first, and the files they change (at most 300)."""
 

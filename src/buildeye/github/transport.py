@@ -33,7 +33,7 @@ for name, level in (
     logging.getLogger(name).setLevel(level)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-API_PLACES = ("/repos/", "/repositories/", "/rate_limit")  # a store of logs may share the host of the interface
+API_PLACES = ("/repos/", "/repositories/", "/rate_limit", "/user")  # a store of logs may share the API's host
 CACHE_BYTES = 512 * 1024**2
 CACHE_IDLE_SECONDS = 30 * 86_400.0
 
@@ -111,7 +111,7 @@ class ApiTransport(httpx2.BaseTransport):
 
 def _whole(response: httpx2.Response) -> httpx2.Response:
     """The answer, read to its end when it says it is JSON; RemoteProtocolError when that is cut short."""
-    if response.status_code != 200 or "json" not in response.headers.get("content-type", ""):
+    if response.status_code not in (200, 201) or "json" not in response.headers.get("content-type", ""):
         return response
     try:
         body = response.read()
@@ -122,7 +122,7 @@ def _whole(response: httpx2.Response) -> httpx2.Response:
     except ValueError:
         raise httpx2.RemoteProtocolError("the JSON of the answer is cut short") from None
     kept = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _CODINGS]
-    return httpx2.Response(200, headers=kept, content=body, extensions=response.extensions)
+    return httpx2.Response(response.status_code, headers=kept, content=body, extensions=response.extensions)
 
 
 _CODINGS = frozenset({"content-encoding", "transfer-encoding", "content-length"})

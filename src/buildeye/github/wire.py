@@ -1,7 +1,8 @@
-"""One GET that either brings what was asked or says in one sentence why not: retries, rate limits, refusals.
+"""One request that either brings what was asked or says in one sentence why not: retries, rate limits, refusals.
 
 Two kinds of waiting: what will pass by itself in seconds (5xx, cut connections) is tried again by stamina; a rate limit
-says itself how long it lasts, and is waited for as long as the caller allows.
+says itself how long it lasts, and is waited for as long as the caller allows. A POST whose answer was lost may have
+been taken: it is sent again only after a look whether what it makes is there.
 """
 
 import json
@@ -40,6 +41,14 @@ class NotFoundError(OutsideError):
         self.gone = gone
 
 
+class ForbiddenError(OutsideError):
+    """The token is valid, but may not do this."""
+
+
+class LostAnswerError(OutsideError):
+    """Nobody knows whether GitHub took a request: its answer did not come, or was a fault."""
+
+
 class LimitError(OutsideError):
     """The rate limit is used up for longer than may be waited: asking for anything else is in vain."""
 
@@ -76,6 +85,15 @@ class Patience:
     backoff: Backoff
     sleep: Callable[[float], None]
     clock: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is sent: GET, PATCH or POST; `body` is sent as JSON, None sends nothing."""
+
+    method: str
+    url: httpx2.URL
+    body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +139,45 @@ class Wire:
 
         NotFoundError: 404 or 410. LimitError: the rate limit. OutsideError: every other failure.
         """
-        url = httpx2.URL(f"{str(self._base).rstrip('/')}{path}").copy_merge_params(dict(params))
-        waited = self._wait(self._held_for(path), 0.0, asked)
+        return self._ask(client, _Request("GET", self._url(path).copy_merge_params(dict(params))), asked, read)
+
+    def patch(self, client: httpx2.Client, path: str, body: Mapping[str, Any], asked: Asked) -> Any:
+        """PATCH `path` with JSON and give the JSON of the answer; doing it twice does no more than once."""
+        return self._ask(client, _Request("PATCH", self._url(path), body), asked, read_json)
+
+    def post(
+        self,
+        client: httpx2.Client,
+        path: str,
+        body: Mapping[str, Any],
+        asked: Asked,
+        read: Callable[[httpx2.Response], Answer],
+        find: Callable[[], Answer | None],
+    ) -> Answer:
+        """POST `path` with JSON and `read` the answer; nothing is made twice.
+
+        `find` looks for what the POST makes, None when it is not there; it is asked each time an answer was lost.
+        """
+        tries, backoff = self._patience.retries + 1, self._patience.backoff
+        for attempt in range(tries):
+            try:
+                return self._ask(client, _Request("POST", self._url(path), body), asked, read)
+            except LostAnswerError as error:
+                lost = error
+            self._patience.sleep(min(backoff.first * 2**attempt, backoff.longest))
+            if (there := find()) is not None:
+                return there
+        raise OutsideError(f"{lost}, {tries} times in a row; try again later, githubstatus.com tells how GitHub is")
+
+    def _url(self, path: str) -> httpx2.URL:
+        return httpx2.URL(f"{str(self._base).rstrip('/')}{path}")
+
+    def _ask(
+        self, client: httpx2.Client, request: _Request, asked: Asked, read: Callable[[httpx2.Response], Answer]
+    ) -> Answer:
+        waited = self._wait(self._held_for(request.url.path), 0.0, asked)
         while True:
-            outcome = self._attempts(client, url, asked, read)
+            outcome = self._attempts(client, request, asked, read)
             if not isinstance(outcome, Refusal):
                 return outcome
             now = self._patience.clock()
@@ -139,7 +192,7 @@ class Wire:
 
         Asking for the limit itself is free.
         """
-        if path == "/rate_limit":
+        if path.endswith("/rate_limit"):
             return 0.0
         now, stats = self._patience.clock(), self._api.stats
         held = (self._held_until - now).total_seconds() if self._held_until else 0.0
@@ -180,9 +233,10 @@ class Wire:
         _LOGGER.info(f"waiting for GitHub's rate limit until {until:%H:%M:%S} UTC")
 
     def _attempts(
-        self, client: httpx2.Client, url: httpx2.URL, asked: Asked, read: Callable[[httpx2.Response], Answer]
+        self, client: httpx2.Client, request: _Request, asked: Asked, read: Callable[[httpx2.Response], Answer]
     ) -> Answer | Refusal:
-        tries = self._patience.retries + 1
+        once = request.method == "POST"
+        tries = 1 if once else self._patience.retries + 1
         backoff = self._patience.backoff
         try:
             for attempt in stamina.retry_context(
@@ -194,14 +248,20 @@ class Wire:
                 wait_jitter=backoff.jitter,
             ):
                 with attempt:
-                    return self._once(client, url, read)
+                    return self._once(client, request, read)
         except _FaultError as error:
+            if once:
+                raise LostAnswerError(f"GitHub answered {error.status} for {asked.repository} ({asked.what})") from None
             raise OutsideError(
                 f"GitHub answered {error.status} for {asked.repository} ({asked.what}), {tries} times in a row; "
                 "try again later, githubstatus.com tells how GitHub is"
             ) from None
         except (httpx2.RequestError, httpx2.InvalidURL) as error:
             reason = masked(str(error)) or type(error).__name__
+            if once:
+                raise LostAnswerError(
+                    f"{self._base.host} did not answer for {asked.repository} ({asked.what}): {reason}"
+                ) from None
             raise OutsideError(
                 f"{self._base.host} cannot be reached for {asked.repository} ({asked.what}): {reason}; "
                 "check the network, the proxy and api.base_url"
@@ -209,12 +269,14 @@ class Wire:
         raise AssertionError("stamina ends by returning or raising")
 
     def _once(
-        self, client: httpx2.Client, url: httpx2.URL, read: Callable[[httpx2.Response], Answer]
+        self, client: httpx2.Client, request: _Request, read: Callable[[httpx2.Response], Answer]
     ) -> Answer | Refusal:
         # no-cache: an answer seen before is used only after GitHub has confirmed it
         headers = {"cache-control": "no-cache"}
-        extensions = {"caching": {"key": cache_key(self._tokens.owner if self._tokens else None, url)}}
-        with client.stream("GET", url, headers=headers, extensions=extensions) as response:
+        key = cache_key(self._tokens.owner if self._tokens else None, request.url)
+        with client.stream(
+            request.method, request.url, headers=headers, extensions={"caching": {"key": key}}, json=request.body
+        ) as response:
             if response.is_success:
                 return read(response)
             elsewhere = origin_of(response.url) != origin_of(self._base)
@@ -259,10 +321,10 @@ def refused(refusal: Refusal, asked: Asked, *, with_token: bool) -> OutsideError
         case 401:
             return OutsideError(f"{opening}the token is wrong, expired or revoked. {HELP}")
         case 403 if "x-github-sso" in refusal.headers:
-            return OutsideError(f"{opening}the token is not authorised for the organisation's single sign-on. {HELP}")
+            return ForbiddenError(f"{opening}the token is not authorised for the organisation's single sign-on. {HELP}")
         case 403:
             needed = _permission(refusal.headers.get("x-accepted-github-permissions", "")) or asked.permission
-            return OutsideError(f'{opening}the token lacks "{needed}". {HELP}')
+            return ForbiddenError(f'{opening}the token lacks "{needed}". {HELP}')
         case _:
             told = refusal.message or "no reason given"
             return OutsideError(f"{opening}{told} ({asked.what})")

@@ -20,7 +20,8 @@ from buildeye.reports.git import Git, Token, open_git, reason
 from buildeye.reports.paths import report_file, store_file
 
 TRIES = 5
-_FOLDER = "reports"
+FOLDER = "reports"
+"""Where reports lie in the archive repository."""
 _ANOTHER_WAS_FIRST = ("[rejected]", "cannot lock ref", "failed to update ref", "incorrect old value", "stale info")
 
 
@@ -70,7 +71,7 @@ def _archive(git: Git, reports: Path, repo: str, branch: str, *, dry_run: bool) 
     refusal = ""
     for _ in range(TRIES):
         _start_from_remote(git, repo, branch)
-        _bring(reports, git.folder / _FOLDER)
+        _bring(reports, git.folder / FOLDER)
         changes = _changes(git)
         if not any(changes.values()):
             return ArchiveResult()
@@ -166,8 +167,8 @@ def _is_there(key: tuple[date, str], reports: Path, target: Path) -> bool:
 
 def _changes(git: Git) -> dict[str, list[str]]:
     """What is new, changed and gone in the archive's reports, staged for one commit."""
-    git.run("add", "--all", "--force", "--", _FOLDER)
-    listed = git.run("diff", "--cached", "--no-renames", "--name-status", "-z", "--", _FOLDER).split("\0")
+    git.run("add", "--all", "--force", "--", FOLDER)
+    listed = git.run("diff", "--cached", "--no-renames", "--name-status", "-z", "--", FOLDER).split("\0")
     changes: dict[str, list[str]] = {"A": [], "M": [], "D": []}
     for kind, name in zip(listed[::2], listed[1::2], strict=False):
         changes.setdefault(kind, []).append(name)

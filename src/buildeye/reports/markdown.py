@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import yaml
 
-_PIECE = re.compile(
+_PIECES = (
     r"`(?P<code>[^`]+)`"
-    r"|(?P<touchy>[^\s`]*(?:@|://|www\.)[^\s`]*)"
-    r"|(?P<text>[^`\s]+|\s+|`)",
-    re.IGNORECASE,
+    r"|(?P<touchy>[^\s`]*(?:@|://|www\.{more})[^\s`]*)"
+    r"|(?P<text>[^`\s]+|\s+|`)"
 )
+_PIECE = re.compile(_PIECES.replace("{more}", ""), re.IGNORECASE)
+_PIECE_OR_REFERENCE = re.compile(_PIECES.replace("{more}", r"|#\d|GH-\d"), re.IGNORECASE)
 _ALWAYS = re.compile(r"([\\`*\[\]<|~$])|(?<![^\W_])(_)|(_)(?![^\W_])|(&)(?=#?\w+;)")
 _LEADING = re.compile(r"^(?:([-+=#>])|(\d+)([.)]))")
 _URL = re.compile(r"https?://[A-Za-z0-9][^\s<>()\[\]\"'\\`|\x00-\x20]*")
@@ -44,10 +45,13 @@ def code(text: str, limit: int = 300) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def prose(text: str, limit: int = 600) -> str:
-    """The text as words: Markdown in it is shown, not obeyed. `code` stays code; addresses and mentions become code."""
+def prose(text: str, limit: int = 600, *, references: bool = True) -> str:
+    """The text as words: Markdown in it is shown, not obeyed. `code` stays code; addresses and mentions become code.
+
+    Without `references`, so do numbers that GitHub would take for an issue: `#7`, `GH-7`.
+    """
     out: list[str] = []
-    for match in _PIECE.finditer(plain(text, limit)):
+    for match in (_PIECE if references else _PIECE_OR_REFERENCE).finditer(plain(text, limit)):
         inner = match["code"] or match["touchy"]
         if inner and inner.strip():
             # Two spans side by side would merge into one run of backticks.

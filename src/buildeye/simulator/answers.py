@@ -3,13 +3,19 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.responses import RedirectResponse, Response
 
 DOCS = "https://docs.github.com/rest"
 JSON_TYPE = "application/json; charset=utf-8"
+
+
+def created(body: Any, address: str) -> Response:
+    """A 201 with the address of what was made."""
+    data = json.dumps(body, separators=(",", ":")).encode()
+    return Response(data, 201, {"location": address}, JSON_TYPE)
 
 
 def json_answer(body: Any, headers: Mapping[str, str] | None = None) -> Response:
@@ -20,9 +26,12 @@ def json_answer(body: Any, headers: Mapping[str, str] | None = None) -> Response
     return Response(data, media_type=JSON_TYPE, headers={"etag": tag, "cache-control": cache, **(headers or {})})
 
 
-def error_answer(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as GitHub words it."""
-    body = {"message": message, "documentation_url": DOCS, "status": str(status)}
+def error_answer(
+    status: int, message: str, headers: Mapping[str, str] | None = None, errors: Sequence[Any] = ()
+) -> Response:
+    """An error as GitHub words it; `errors` says what is wrong with what was sent."""
+    wrong = {"errors": errors} if errors else {}
+    body = {"message": message, **wrong, "documentation_url": DOCS, "status": str(status)}
     return Response(json.dumps(body).encode(), status, headers, JSON_TYPE)
 
 

@@ -29,7 +29,7 @@ def api_of(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
-def _page(
+def page_of(
     request: Request, items: Sequence[T], draw: Callable[[T], Json], name: str = "", shown: int | None = None
 ) -> Response:
     """One page of a list; under `name` with a total count, or as a bare array. At most `shown` items can be reached."""
@@ -55,7 +55,9 @@ def repository(catalog: Catalog, request: Request) -> Response:
 
 def workflows(catalog: Catalog, request: Request) -> Response:
     """`GET .../actions/workflows`."""
-    return _page(request, catalog.past.workflows, lambda one: workflow_json(api_of(request), catalog, one), "workflows")
+    return page_of(
+        request, catalog.past.workflows, lambda one: workflow_json(api_of(request), catalog, one), "workflows"
+    )
 
 
 def _runs(catalog: Catalog, request: Request, among: Iterable[Run]) -> Response:
@@ -65,7 +67,7 @@ def _runs(catalog: Catalog, request: Request, among: Iterable[Run]) -> Response:
     except InvalidQuery as error:
         return error_answer(422, str(error))
     shown = SEARCH_LIMIT if filtered(request.query_params) else None
-    return _page(request, found, lambda run: run_json(api_of(request), catalog, run), "workflow_runs", shown)
+    return page_of(request, found, lambda run: run_json(api_of(request), catalog, run), "workflow_runs", shown)
 
 
 def runs(catalog: Catalog, request: Request) -> Response:
@@ -94,7 +96,7 @@ def attempt(catalog: Catalog, request: Request) -> Response:
 
 
 def _jobs(catalog: Catalog, request: Request, found: Sequence[Job]) -> Response:
-    return _page(request, found, lambda job: job_json(api_of(request), catalog, job), "jobs")
+    return page_of(request, found, lambda job: job_json(api_of(request), catalog, job), "jobs")
 
 
 def run_jobs(catalog: Catalog, request: Request) -> Response:
@@ -123,7 +125,7 @@ def job(catalog: Catalog, request: Request) -> Response:
 def annotations(catalog: Catalog, request: Request) -> Response:
     """`GET .../check-runs/{job id}/annotations`."""
     found = catalog.jobs.get(_number(request, "job"))
-    return _page(request, annotations_json(api_of(request), catalog, found), dict) if found else not_found()
+    return page_of(request, annotations_json(api_of(request), catalog, found), dict) if found else not_found()
 
 
 def job_logs(catalog: Catalog, request: Request) -> Response:
@@ -175,7 +177,7 @@ def stored_zip(catalog: Catalog, request: Request) -> Response:
 def _artifacts(catalog: Catalog, request: Request, among: Iterable[Artifact]) -> Response:
     name = request.query_params.get("name")
     found = [artifact for artifact in among if name in (None, artifact.name)]
-    return _page(request, found, lambda one: artifact_json(api_of(request), catalog.past, one), "artifacts")
+    return page_of(request, found, lambda one: artifact_json(api_of(request), catalog.past, one), "artifacts")
 
 
 def artifacts(catalog: Catalog, request: Request) -> Response:
@@ -235,7 +237,7 @@ def pulls(catalog: Catalog, request: Request) -> Response:
         found.sort(key=lambda pull: pull.updated_at or catalog.past.now, reverse=True)
     if query.get("direction") == "asc":
         found.reverse()
-    return _page(request, found, lambda pull: pull_json(api_of(request), catalog, pull))
+    return page_of(request, found, lambda pull: pull_json(api_of(request), catalog, pull))
 
 
 def pull(catalog: Catalog, request: Request) -> Response:
@@ -250,7 +252,7 @@ def pull_files(catalog: Catalog, request: Request) -> Response:
     if found is None:
         return not_found()
     name, sha = catalog.past.full_name, found.head_sha
-    return _page(request, found.changed_files, lambda path: file_entry(api_of(request), name, sha, path))
+    return page_of(request, found.changed_files, lambda path: file_entry(api_of(request), name, sha, path))
 
 
 def commits(catalog: Catalog, request: Request) -> Response:
@@ -259,7 +261,7 @@ def commits(catalog: Catalog, request: Request) -> Response:
     if start is None:
         return not_found()
     name = catalog.past.full_name
-    return _page(request, catalog.history(start), lambda commit: commit_json(api_of(request), name, commit))
+    return page_of(request, catalog.history(start), lambda commit: commit_json(api_of(request), name, commit))
 
 
 def commit(catalog: Catalog, request: Request) -> Response:
@@ -277,7 +279,7 @@ def commit_pulls(catalog: Catalog, request: Request) -> Response:
     found = catalog.resolve(ref)
     if found is None:
         return error_answer(422, f"No commit found for SHA: {ref}")
-    return _page(request, catalog.pulls_of(found), lambda pull: pull_json(api_of(request), catalog, pull))
+    return page_of(request, catalog.pulls_of(found), lambda pull: pull_json(api_of(request), catalog, pull))
 
 
 def compare(catalog: Catalog, request: Request) -> Response:
@@ -324,7 +326,7 @@ def routes(catalog: Catalog) -> list[Route]:
 
     def serve(handler: Handler, bound: bool = True) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:
-            if bound and "/".join(_repository_asked(request)).lower() != catalog.past.full_name.lower():
+            if bound and not is_of(catalog, request):
                 return not_found()
             return handler(catalog, request)
 
@@ -340,5 +342,7 @@ def routes(catalog: Catalog) -> list[Route]:
     return [*served, Route(f"{PAGE}/incidents.json", serve(incidents, bound=False))]
 
 
-def _repository_asked(request: Request) -> tuple[str, str]:
-    return request.path_params["owner"], request.path_params["repo"]
+def is_of(catalog: Catalog, request: Request) -> bool:
+    """Whether a request is about the repository of the past."""
+    asked = f"{request.path_params['owner']}/{request.path_params['repo']}"
+    return asked.lower() == catalog.past.full_name.lower()

@@ -26,10 +26,12 @@ FREE = frozenset((304, 401))
 class Ledger:
     """What the app has been asked: every request in order, and how much of the rate limit is used.
 
+    `writes` are those that would change something, as `POST /path`, refused and faulty ones included.
     `tokens` are the credentials seen, for tests that look whether one leaks; no answer ever contains one.
     """
 
     paths: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
     used: int = 0
     started: int = 0
@@ -64,6 +66,8 @@ class Gate:
     async def __call__(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """The answer to one request."""
         self.ledger.paths.append(request.url.path)
+        if request.method not in ("GET", "HEAD"):
+            self.ledger.writes.append(f"{request.method} {request.url.path}")
         request.state.number = self.ledger.requests
         fault = self.faults.of_request(self.ledger.requests)
         if fault is not None and fault.status:
