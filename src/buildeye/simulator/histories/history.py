@@ -11,7 +11,8 @@ from buildeye.simulator.chance import chance
 from buildeye.simulator.chronicle import FIRST_JOB, outcome
 from buildeye.simulator.facts import Past, Plot, Workflow
 from buildeye.simulator.histories.acting import Stage, cut_all
-from buildeye.simulator.histories.lives import awake
+from buildeye.simulator.histories.lives import awake, retry
+from buildeye.simulator.histories.loads import pool_loads
 from buildeye.simulator.histories.pulls import ordinary, twins
 from buildeye.simulator.histories.runners import Runners
 from buildeye.simulator.histories.stories_code import broken_trunk, concurrent_merge, flaky_test
@@ -111,7 +112,7 @@ def _timers(world: World, days: float) -> None:
 
     def fire(workflow: str) -> Callable[[datetime], None]:
         def start(at: datetime) -> None:
-            world.run(workflow, "schedule", at)
+            retry(world, world.run(workflow, "schedule", at))
 
         return start
 
@@ -171,6 +172,7 @@ def _past(world: World, days: float) -> Past:
         forks=FORKERS,
         log_days=days + 2,
         plots=plots,
+        loads=tuple(pool_loads(jobs, world.elsewhere, world.start, world.now)),
         incidents=tuple(sorted(world.incidents, key=lambda incident: incident.started_at)),
         lost_logs=frozenset(job.id for job in jobs if rng.random() < LOST_LOGS),
     )

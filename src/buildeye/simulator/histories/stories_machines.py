@@ -93,6 +93,7 @@ def contention(world: World, key: str, since: datetime, until: datetime, rng: Ra
         length = until - begin + timedelta(minutes=rng.uniform(0, 90))
         if world.stage.runners.wait(runner, begin, length) == begin:
             world.stage.runners.take(runner, (begin, begin + length))
+            world.elsewhere.setdefault(pool, []).append((begin, begin + length))
     truth = Truth(Cause.INTERFERENCE, "runner-contention", Determinism.FLAKY, CROWD)
     for name, keys, rate, waited in (
         ("late", ("crowd-test", "crowd-server", "crowd-step"), rng.uniform(0.2, 0.35), 300.0),
