@@ -49,7 +49,7 @@ _SPANS: tuple[tuple[str, _Span, float, tuple[float, float]], ...] = (
     ("image", image_update, 7.0, (4, 20)),
     ("release", upstream_release, 7.0, (3, 20)),
     ("leg", matrix_leg, 6.0, (8, 50)),
-    ("crowd", contention, 9.0, (6, 16)),
+    ("crowd", contention, 10.0, (5, 12)),
     ("outage", github_outage, 5.0, (1, 3)),
 )
 """Name, story, how many of it sixty days have, and how many hours it lasts."""

@@ -87,7 +87,7 @@ def full_disk(world: World, key: str, since: datetime, until: datetime, rng: Ran
 def contention(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """Others keep all but one or two runners of a pool busy; jobs wait long, and some run out of time."""
     pool = world.claim(rng.sample(("a2", "a3", "cpu"), 3), since, until)
-    left = {"a2": 4, "a3": 2, "cpu": 2}[pool]
+    left = {"a2": 8, "a3": 3, "cpu": 3}[pool]
     for runner in rng.sample(POOLS[pool].runners, len(POOLS[pool].runners))[left:]:
         begin = since - timedelta(minutes=rng.uniform(0, 40))
         length = until - begin + timedelta(minutes=rng.uniform(0, 90))
