@@ -37,8 +37,8 @@ LOST_LOGS = 0.02
 _Moment = Callable[[World, str, datetime, Random], None]
 _Span = Callable[[World, str, datetime, datetime, Random], None]
 _MOMENTS: tuple[tuple[str, _Moment, float], ...] = (
-    ("trunk", broken_trunk, 13.0),
-    ("together", concurrent_merge, 6.0),
+    ("trunk", broken_trunk, 12.0),
+    ("together", concurrent_merge, 5.0),
     ("twins", twins, 9.0),
 )
 """Name, story, and how many of it sixty days have."""
@@ -46,8 +46,8 @@ _SPANS: tuple[tuple[str, _Span, float, tuple[float, float]], ...] = (
     ("flaky", flaky_test, 7.0, (240, 900)),
     ("sick", sick_runner, 9.0, (8, 70)),
     ("disk", full_disk, 6.0, (4, 14)),
-    ("image", image_update, 7.0, (4, 20)),
-    ("release", upstream_release, 7.0, (3, 20)),
+    ("image", image_update, 7.0, (2, 10)),
+    ("release", upstream_release, 7.0, (3, 14)),
     ("leg", matrix_leg, 6.0, (8, 50)),
     ("crowd", contention, 10.0, (5, 12)),
     ("outage", github_outage, 5.0, (1, 3)),
