@@ -210,6 +210,20 @@ def test_an_image_update_shows_in_the_digest_of_failed_jobs_and_not_in_green_one
         assert all(digest not in _text(long, job) for job in before[:5])
 
 
+def test_every_job_that_an_upstream_release_fails_resolved_it_and_no_green_one_of_its_name_did(long: Past) -> None:
+    names: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for job in _failed(long, "upstream-release"):
+        plot = long.plots[job.id]
+        release = f"{plot.words['package']}-{plot.words['version']}"
+        assert release in plot.around["versions"].split()
+        names[release].add((job.workflow_name, job.name))
+    assert len(names) >= 3
+    for job in long.jobs:
+        if job.conclusion == "success":
+            resolved = set(long.plots[job.id].around["versions"].split())
+            assert not [one for one in names.keys() & resolved if (job.workflow_name, job.name) in names[one]]
+
+
 def test_only_the_legs_of_one_value_fail_and_others_pass_on_the_same_commit(long: Past) -> None:
     runs: dict[tuple[int, int], list[Job]] = defaultdict(list)
     for job in long.jobs:

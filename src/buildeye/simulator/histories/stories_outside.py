@@ -82,7 +82,8 @@ _RELEASES = (
 
 def upstream_release(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """A package is released and jobs that resolve it fail, until it is pinned or the next release mends it."""
-    package = world.claim(rng.sample(sorted({one.package for one in _RELEASES}), 4), since, until)
+    packages = sorted({one.package for one in _RELEASES})
+    package = world.claim(rng.sample(packages, len(packages)), world.start, world.now)
     kind = rng.choice([one for one in _RELEASES if one.package == package])
     around = world.stage.surroundings
     around.releases[kind.package] = [move for move in around.releases[kind.package] if not since <= move[0] < until]
