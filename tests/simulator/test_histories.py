@@ -1,6 +1,9 @@
 """A long history holds every kind of story, and what its logs and times say fits the truth that it tells."""
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -358,3 +361,23 @@ def test_the_simulated_github_serves_a_history() -> None:
         assert client.get(f"{where}/actions/artifacts").json()["total_count"] > 10
         for failed in _failed(past)[:40]:
             assert client.get(f"{where}/check-runs/{failed.id}/annotations").status_code == 200
+
+
+def test_a_history_is_the_same_in_another_process() -> None:
+    program = (
+        "from datetime import UTC, datetime\n"
+        "from buildeye.simulator.histories import build_history\n"
+        "past = build_history(5, datetime(2026, 5, 28, tzinfo=UTC), days=6, runs=300)\n"
+        "print(past.jobs[-1].id, [(job.name, job.conclusion, str(job.started_at)) for job in past.jobs])\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1

@@ -103,7 +103,7 @@ def _plan(world: World, days: float) -> None:
 
 
 def _count(often: float, days: float, rng: Random) -> int:
-    """How many stories of a kind there are: about as many as usual, for no kind more than places to be in."""
+    """How many stories of a kind there are: about as many as usual, one at least."""
     return max(1, round(often * days / 60 * rng.uniform(0.75, 1.25)))
 
 

@@ -1,7 +1,7 @@
 """Stories of code: main broken by one merge or by two, tests that fail now and then."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from buildeye.model import Cause, Determinism
@@ -15,6 +15,8 @@ from buildeye.simulator.histories.vocabulary import MAINTAINERS, Spot, spot, wor
 from buildeye.simulator.histories.world import World
 
 TRUNK, TOGETHER, FLAKY = "broken-trunk", "concurrent-merge", "flaky"
+_NEVER = datetime.max.replace(tzinfo=UTC)
+"""Since when something is broken that has not merged."""
 
 
 @dataclass(slots=True)
@@ -84,8 +86,8 @@ def _hazards(key: str, blow: Blow, truth: Truth, jobs: frozenset[JobKey], rng: R
     light = only(jobs, "light")
     rate = rng.uniform(0.3, 0.9) if blow.failure not in ("own-declared", "own-link", "own-kernel") else 1.0
     return [
-        Hazard(f"{key}/long", (blow,), truth, datetime.max, jobs=jobs - light),
-        Hazard(f"{key}/light", (blow,), truth, datetime.max, jobs=light, rate=rate, by_pull=True),
+        Hazard(f"{key}/long", (blow,), truth, _NEVER, jobs=jobs - light),
+        Hazard(f"{key}/light", (blow,), truth, _NEVER, jobs=light, rate=rate, by_pull=True),
     ]
 
 
