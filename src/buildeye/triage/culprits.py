@@ -7,7 +7,7 @@ from math import exp
 from pathlib import PurePosixPath
 
 from buildeye.model import Culprit
-from buildeye.triage.evidence.own import named_files, overlap
+from buildeye.triage.files import named_files, overlap
 from buildeye.triage.history import History
 from buildeye.triage.results import Merge, Result, Subject
 

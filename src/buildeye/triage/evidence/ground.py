@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from buildeye.logs.environment import Change, changed
 from buildeye.model import Thing
-from buildeye.triage.evidence.own import is_machinery, is_manifest
 from buildeye.triage.evidence.piece import Piece, Window
+from buildeye.triage.files import is_machinery, is_manifest
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
