@@ -47,7 +47,7 @@ def _stem(path: str) -> str:
     stem = PurePosixPath(path).name.split(".")[0].lower()
     for mark in ("test_", "_test", "tests_", "-test", "test-"):
         stem = stem.removeprefix(mark) if mark[-1] in "_-" else stem.removesuffix(mark)
-    stem = stem.removesuffix("spec").removesuffix("tests").removesuffix("test")
+    stem = stem.removesuffix("spec").removesuffix("tests").removesuffix("test").rstrip("_-")
     return stem if len(stem) > 3 and stem not in _COMMON else ""
 
 

@@ -77,6 +77,6 @@ def _said(subject: Subject) -> str:
 
 
 def _names(said: str, name: str) -> bool:
-    """Is the package named as a word? Packages are imported with underscores for their dashes."""
+    """Is the package named as a word, maybe with its version? It is imported with underscores for its dashes."""
     plain = re.escape(name.lower()).replace(r"\-", "[-_]")
-    return len(name) > 2 and re.search(rf"(?<![a-z0-9_-]){plain}(?![a-z0-9-])", said) is not None
+    return len(name) > 2 and re.search(rf"(?<![a-z0-9_-]){plain}(?![a-z0-9_]|-(?!\d))", said) is not None
