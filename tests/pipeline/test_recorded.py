@@ -12,7 +12,7 @@ from buildeye.logs.ruleset import load_ruleset
 from buildeye.model import Cause, Finding, JobFinding
 from buildeye.pipeline.classify import cancelled, classify
 from buildeye.pipeline.metadata import Build, read_builds
-from buildeye.triage.judge import Thresholds
+from buildeye.triage.thresholds import Thresholds
 from tests.triage.cases import NOW
 
 RECORDED = Path(__file__).parents[3] / "shared" / "corpus" / "recorded"
