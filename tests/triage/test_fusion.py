@@ -65,7 +65,7 @@ def _ids() -> set[str]:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Piece":
                 name = node.args[0]
                 if isinstance(name, ast.Constant):
-                    found.add(name.value)
+                    found.add(str(name.value))
     return found
 
 
@@ -145,7 +145,8 @@ def test_a_piece_moves_what_its_row_says_by_its_strength() -> None:
     assert after["broken-trunk"] / before["broken-trunk"] > 1 > after["code"] / before["code"]
     twice = believe(of, [Piece("base-broken", 2.0, "", "")], SMALL)
     assert twice.best == "broken-trunk"
-    assert weight_of(Piece("base-broken", 2.0, "", ""), twice, of, SMALL) == 2 * (3.0 + 1.0)
+    assert twice.rival == "flaky"
+    assert weight_of(Piece("base-broken", 2.0, "", ""), twice, of, SMALL) == 2 * 3.0
 
 
 def test_muted_evidence_says_nothing_of_its_kind() -> None:
