@@ -1,10 +1,14 @@
 """A long history holds every kind of story, and what its logs and times say fits the truth that it tells."""
 
+import os
 import re
+import subprocess
+import sys
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+import httpx2
 import pytest
 
 from buildeye.model import Cause, Determinism, Job, Run
@@ -15,6 +19,7 @@ from buildeye.simulator.failures import failure_text
 from buildeye.simulator.histories import build_history
 from buildeye.simulator.logs import has_log, render_log
 from buildeye.simulator.more_failures import MORE_FAILURES, failure_of
+from buildeye.simulator.server import running
 from tests.simulator.conftest import NOW
 
 KINDS = (
@@ -208,6 +213,20 @@ def test_an_image_update_shows_in_the_digest_of_failed_jobs_and_not_in_green_one
         assert all(digest not in _text(long, job) for job in before[:5])
 
 
+def test_every_job_that_an_upstream_release_fails_resolved_it_and_no_green_one_of_its_name_did(long: Past) -> None:
+    names: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for job in _failed(long, "upstream-release"):
+        plot = long.plots[job.id]
+        release = f"{plot.words['package']}-{plot.words['version']}"
+        assert release in plot.around["versions"].split()
+        names[release].add((job.workflow_name, job.name))
+    assert len(names) >= 3
+    for job in long.jobs:
+        if job.conclusion == "success":
+            resolved = set(long.plots[job.id].around["versions"].split())
+            assert not [one for one in names.keys() & resolved if (job.workflow_name, job.name) in names[one]]
+
+
 def test_only_the_legs_of_one_value_fail_and_others_pass_on_the_same_commit(long: Past) -> None:
     runs: dict[tuple[int, int], list[Job]] = defaultdict(list)
     for job in long.jobs:
@@ -305,3 +324,60 @@ def test_each_failure_of_the_long_table_has_a_text_or_no_step() -> None:
         assert failure_of(key) is failure
         if failure.at:
             assert failure_text(key)
+
+
+def test_the_load_of_a_crowded_pool_is_high_and_usually_nobody_waits_long(long: Past) -> None:
+    waits: dict[str, list[float]] = defaultdict(list)
+    for load in long.loads:
+        assert load.waiting >= 0
+        assert load.running >= 0
+        waits[load.pool].append(load.waiting)
+    crowded = {job.labels[0] for job in _failed(long, "contention")}
+    assert crowded
+    for pool in crowded:
+        assert max(waits[pool]) >= 5
+        assert sorted(waits[pool])[len(waits[pool]) // 2] <= 1
+
+
+def test_nobody_merges_with_a_bug_of_their_own(long: Past) -> None:
+    commits = {commit.sha: commit for commit in long.commits}
+    last = {commit.pull: commit.sha for commit in long.commits if commit.branch != "main"}
+    merged = {pull.number for pull in long.pulls if pull.merged_at}
+    for job in _failed(long, "author-bug"):
+        pull = commits[job.head_sha].pull
+        assert pull not in merged or last[pull] != job.head_sha
+
+
+def test_the_simulated_github_serves_a_history() -> None:
+    past = build_history(3, NOW, days=4, runs=250)
+    with running(past, limit=1_000_000) as base, httpx2.Client(base_url=base, trust_env=False) as client:
+        where = f"/repos/{past.full_name}"
+        runs = client.get(f"{where}/actions/runs").json()
+        assert runs["total_count"] == len({run.id for run in past.attempts})
+        job = next(job for job in _failed(past) if has_log(job) and not past.log_expired(job))
+        assert client.get(f"{where}/actions/jobs/{job.id}/logs", follow_redirects=True).content == render_log(past, job)
+        lost = next(iter(past.lost_logs))
+        assert client.get(f"{where}/actions/jobs/{lost}/logs", follow_redirects=True).status_code in (404, 410)
+        assert client.get(f"{where}/actions/artifacts").json()["total_count"] > 10
+        for failed in _failed(past)[:40]:
+            assert client.get(f"{where}/check-runs/{failed.id}/annotations").status_code == 200
+
+
+def test_a_history_is_the_same_in_another_process() -> None:
+    program = (
+        "from datetime import UTC, datetime\n"
+        "from buildeye.simulator.histories import build_history\n"
+        "past = build_history(5, datetime(2026, 5, 28, tzinfo=UTC), days=6, runs=300)\n"
+        "print(past.jobs[-1].id, [(job.name, job.conclusion, str(job.started_at)) for job in past.jobs])\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(told) == 1

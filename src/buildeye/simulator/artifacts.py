@@ -12,13 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from string import Template
 from xml.sax.saxutils import quoteattr
 
 from buildeye.model import Job, Step
 from buildeye.simulator.chance import chance
 from buildeye.simulator.facts import Past
-from buildeye.simulator.failures import FAILURES
 from buildeye.simulator.logs import shape_of
+from buildeye.simulator.more_failures import failure_of
 from buildeye.simulator.noise_tests import session_body
 from buildeye.simulator.render_common import Json, moment, node, number_of
 
@@ -63,8 +64,9 @@ def _reports(past: Past, job: Job, step: Step) -> bool:
 
 
 def _failing(past: Past, job: Job) -> str:
-    failure = FAILURES.get(past.plots[job.id].failure)
-    return failure.test if failure else ""
+    plot = past.plots[job.id]
+    failure = failure_of(plot.failure)
+    return Template(failure.test).safe_substitute(plot.words) if failure else ""
 
 
 def artifact_json(api: str, past: Past, artifact: Artifact) -> Json:

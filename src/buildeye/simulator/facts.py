@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from buildeye.model import Cause, Determinism, Incident, Job, PullRequest, Run
+from buildeye.model import Cause, Determinism, Incident, Job, PoolLoad, PullRequest, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Past:
     `attempts` holds every attempt of every run, oldest first; `jobs` those of all attempts. Logs of jobs that ended
     more than `log_days` days before `now` have expired, as have those in `lost_logs` (ids of jobs). `forks` are the
     authors who push to their own fork, for whom GitHub leaves a run's `pull_requests` empty. `incidents` are what
-    GitHub declared of itself.
+    GitHub declared of itself, `loads` how busy the pools of runners were, where the story says so.
     """
 
     seed: int
@@ -85,6 +85,7 @@ class Past:
     log_days: float = 14
     plots: Mapping[int, Plot] = field(default_factory=dict, repr=False)
     incidents: tuple[Incident, ...] = ()
+    loads: tuple[PoolLoad, ...] = ()
     lost_logs: frozenset[int] = frozenset()
     _runs: Mapping[int, Run] = field(init=False, repr=False, compare=False)
 

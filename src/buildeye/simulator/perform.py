@@ -177,7 +177,7 @@ def cut_off(played: Played, cut: Cut, why: Truth = SUPERSEDED) -> Played:
     steps = tuple(_cut_step(step, cut) for step in job.steps)
     if cut.cancels:
         job = replace(job, conclusion="cancelled", completed_at=cut.at, steps=steps)
-        return Played(job, replace(played.plot, failure="superseded", truth=truth))
+        return Played(job, replace(played.plot, failure=truth.category, truth=truth))
     return Played(
         replace(job, status="in_progress", conclusion=None, completed_at=None, steps=steps),
         replace(played.plot, failure="", truth=truth),

@@ -137,6 +137,11 @@ _ANNOTATED = {
     "runner-lost": _LOST,
     "runner-gone": _LOST,
     "job-timeout": "The job running on runner {runner} has exceeded the maximum execution time of {minutes} minutes.",
+    "by-user": "The run was canceled by @{actor}.",
+    "fail-fast": 'The strategy configuration was canceled because "{leg}" failed',
+    "out-silent": "GitHub Actions has encountered an internal error when running your job.",
+    "crowd-never": "This request was automatically failed because there were no enabled runners online to process "
+    "the request for more than 1 days.",
     "superseded": "Canceling since a higher priority waiting request for {branch} exists",
 }
 
@@ -146,6 +151,7 @@ def annotations_json(api: str, catalog: Catalog, job: Job) -> list[Json]:
     key = catalog.past.plots[job.id].failure
     if job.conclusion not in ("failure", "cancelled"):
         return []
+    run = catalog.attempts[job.run_id, job.run_attempt]
     message = _ANNOTATED.get(key, "Process completed with exit code 1.")
     return [
         {
@@ -157,7 +163,13 @@ def annotations_json(api: str, catalog: Catalog, job: Job) -> list[Json]:
             "end_column": None,
             "annotation_level": "failure",
             "title": "",
-            "message": message.format(runner=job.runner_name, branch=job.head_branch, minutes=minutes_of(job)),
+            "message": message.format(
+                runner=job.runner_name,
+                branch=job.head_branch,
+                minutes=minutes_of(job),
+                actor=run.triggering_actor,
+                leg=next((other.name for other in catalog.jobs_of(run) if other.conclusion == "failure"), ""),
+            ),
             "raw_details": "",
         }
     ]

@@ -22,6 +22,9 @@ NO_HISTORY = History()
 WINDOW = Window()
 TOLD = 0.05
 """Causes less probable than this are not told as possible others."""
+SURELY = 0.8
+"""So probable chance must be before a failure of code is called flaky; below one in five it is called deterministic."""
+MAY_PASS = frozenset({"flaky", "infrastructure", "code", "configuration"})
 BRANCH_WIDE = frozenset({"broken-trunk", "concurrent-merge"})
 
 
@@ -98,20 +101,17 @@ def _category(subject: Subject, belief: Belief, cause: Cause, pieces: Sequence[P
 
 def _determinism(subject: Subject, belief: Belief, pieces: Sequence[Piece]) -> Determinism:
     """Would the same commit fail again? What was seen outweighs what is usual of a cause."""
-    found = {piece.id for piece in pieces}
-    best = belief.best
-    if "same-run-passed" in found and best in ("flaky", "infrastructure", "runner-contention", "code", "configuration"):
-        return Determinism.FLAKY
-    if best in ("flaky", "runner-contention"):
+    found, best, said = {piece.id for piece in pieces}, belief.best, subject.diagnosis
+    if best == "runner-contention" or (best in MAY_PASS and "same-run-passed" in found):
         return Determinism.FLAKY
     if best == "infrastructure":
-        lasting = "same-run-failed-again" in found
-        return Determinism.DETERMINISTIC if lasting and subject.diagnosis.retry_helps is False else Determinism.FLAKY
-    if best in ("code", "configuration") and subject.diagnosis.determinism is not Determinism.UNKNOWN:
-        return subject.diagnosis.determinism
-    if belief.explanations[best] >= max(0.5, 2 * belief.explanations["flaky"]):
-        return Determinism.DETERMINISTIC
-    return Determinism.UNKNOWN
+        lasts = "same-run-failed-again" in found and said.retry_helps is False
+        return Determinism.DETERMINISTIC if lasts else Determinism.FLAKY
+    if best in ("code", "configuration") and said.determinism is not Determinism.UNKNOWN:
+        return said.determinism
+    if belief.explanations["flaky"] >= SURELY:
+        return Determinism.FLAKY
+    return Determinism.DETERMINISTIC if belief.explanations["flaky"] <= 1 - SURELY else Determinism.UNKNOWN
 
 
 def _with_origin(verdict: Verdict, subject: Subject, history: History, window: Window) -> Verdict:
@@ -144,9 +144,9 @@ def reconsidered(before: Verdict, after: Verdict, least: float = 0.15) -> bool:
 
 
 _GRAVITY = (
-    Cause.INTERFERENCE,
     Cause.CODE,
     Cause.CONFIGURATION,
+    Cause.INTERFERENCE,
     Cause.INFRASTRUCTURE,
     Cause.UNKNOWN,
     Cause.CANCELLED,
@@ -155,7 +155,7 @@ _GRAVITY = (
 
 
 def speak_for_run(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that stands for a run: a known cause first, then the surer, then the one that asks for a change."""
+    """The verdict that stands for several: a known cause first, then the surer, then the one its author must act on."""
     return min(
         verdicts,
         key=lambda v: (_GRAVITY.index(v.cause) >= 4, -round(v.confidence, 1), _GRAVITY.index(v.cause), v.job_id),

@@ -37,7 +37,6 @@ class Call:
     run: int
     attempt: int
     pin: Pin | None = None
-    only: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

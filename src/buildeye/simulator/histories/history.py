@@ -11,7 +11,8 @@ from buildeye.simulator.chance import chance
 from buildeye.simulator.chronicle import FIRST_JOB, outcome
 from buildeye.simulator.facts import Past, Plot, Workflow
 from buildeye.simulator.histories.acting import Stage, cut_all
-from buildeye.simulator.histories.lives import awake
+from buildeye.simulator.histories.lives import awake, retry
+from buildeye.simulator.histories.loads import pool_loads
 from buildeye.simulator.histories.pulls import ordinary, twins
 from buildeye.simulator.histories.runners import Runners
 from buildeye.simulator.histories.stories_code import broken_trunk, concurrent_merge, flaky_test
@@ -36,8 +37,8 @@ LOST_LOGS = 0.02
 _Moment = Callable[[World, str, datetime, Random], None]
 _Span = Callable[[World, str, datetime, datetime, Random], None]
 _MOMENTS: tuple[tuple[str, _Moment, float], ...] = (
-    ("trunk", broken_trunk, 13.0),
-    ("together", concurrent_merge, 6.0),
+    ("trunk", broken_trunk, 12.0),
+    ("together", concurrent_merge, 5.0),
     ("twins", twins, 9.0),
 )
 """Name, story, and how many of it sixty days have."""
@@ -45,10 +46,10 @@ _SPANS: tuple[tuple[str, _Span, float, tuple[float, float]], ...] = (
     ("flaky", flaky_test, 7.0, (240, 900)),
     ("sick", sick_runner, 9.0, (8, 70)),
     ("disk", full_disk, 6.0, (4, 14)),
-    ("image", image_update, 7.0, (4, 20)),
-    ("release", upstream_release, 7.0, (3, 20)),
+    ("image", image_update, 7.0, (2, 10)),
+    ("release", upstream_release, 7.0, (3, 14)),
     ("leg", matrix_leg, 6.0, (8, 50)),
-    ("crowd", contention, 9.0, (6, 16)),
+    ("crowd", contention, 10.0, (5, 12)),
     ("outage", github_outage, 5.0, (1, 3)),
 )
 """Name, story, how many of it sixty days have, and how many hours it lasts."""
@@ -102,8 +103,8 @@ def _plan(world: World, days: float) -> None:
 
 
 def _count(often: float, days: float, rng: Random) -> int:
-    """How many stories of a kind there are: about as many as usual."""
-    return max(1, round(often * days / 60 * rng.uniform(0.75, 1.3)))
+    """How many stories of a kind there are: about as many as usual, one at least."""
+    return max(1, round(often * days / 60 * rng.uniform(0.75, 1.25)))
 
 
 def _timers(world: World, days: float) -> None:
@@ -111,7 +112,7 @@ def _timers(world: World, days: float) -> None:
 
     def fire(workflow: str) -> Callable[[datetime], None]:
         def start(at: datetime) -> None:
-            world.run(workflow, "schedule", at)
+            retry(world, world.run(workflow, "schedule", at))
 
         return start
 
@@ -171,6 +172,7 @@ def _past(world: World, days: float) -> Past:
         forks=FORKERS,
         log_days=days + 2,
         plots=plots,
+        loads=tuple(pool_loads(jobs, world.elsewhere, world.start, world.now)),
         incidents=tuple(sorted(world.incidents, key=lambda incident: incident.started_at)),
         lost_logs=frozenset(job.id for job in jobs if rng.random() < LOST_LOGS),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from random import Random
 
+from buildeye.simulator.chance import chance
 from buildeye.simulator.events import PullDraft
 from buildeye.simulator.histories.vocabulary import MAINTAINERS
 from buildeye.simulator.histories.world import BY_USER, Record, World
@@ -80,6 +81,18 @@ def start_runs(world: World, key: str, at: datetime, ready: bool) -> list[Record
     records = [world.run("light", "pull_request", at, key)]
     records += [world.run(workflow, "pull_request", at, key, skip=not ready) for workflow in ("full", "matrix")]
     return records + [world.run(workflow, "pull_request", at, key) for workflow in by_files(world.drafts[key].files)]
+
+
+def retry(world: World, record: Record) -> None:
+    """Somebody may run a failed run of main once more, some hours later."""
+    rng = chance(world.seed, "retry", record.run.id)
+    if record.failed and rng.random() < 0.3:
+        when = awake(record.end + minutes(10, 400, rng), rng)
+
+        def again(at: datetime) -> None:
+            world.rerun(record, at, rng.choice(MAINTAINERS))
+
+        world.at(when, again)
 
 
 def by_files(files: tuple[str, ...]) -> list[str]:
@@ -167,6 +180,10 @@ def _again(life: Life, failed: list[Record], at: datetime) -> None:
 
 
 def _land(life: Life, at: datetime) -> None:
+    push = life.world.pushes[life.key]
+    if any(push in bug.pushes for bug in life.world.stage.own.get(life.key, ())):
+        _push(life, at)
+        return
     land(life.world, life.key, at, alone=life.rng.random() < 0.72)
 
 
@@ -186,11 +203,13 @@ def land(world: World, key: str, at: datetime, alone: bool = True) -> None:
 
 def push_runs(world: World, key: str, files: tuple[str, ...], at: datetime) -> None:
     """The runs of a push to main: the checks always, the long workflows when they did not start of late."""
-    world.run("main", "push", at, key)
+    records = [world.run("main", "push", at, key)]
     for workflow in ("full", "matrix", "native"):
         if at - world.last_slow.get(workflow, world.start - _SLOW) >= _SLOW:
             world.last_slow[workflow] = at
-            world.run(workflow, "push", at, key)
+            records.append(world.run(workflow, "push", at, key))
+    for record in records:
+        retry(world, record)
     for workflow in by_files(files):
         if workflow != "native":
             world.run(workflow, "push", at, key)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import Random
 
 from buildeye.simulator.histories.hazards import JobKey
 from buildeye.simulator.histories.world import ALL_WORKFLOWS
@@ -39,16 +38,6 @@ def on_pool(pool: str) -> frozenset[JobKey]:
 def only(jobs: frozenset[JobKey], *workflows: str) -> frozenset[JobKey]:
     """Those of the jobs that are in these workflows."""
     return frozenset(job for job in jobs if job[0] in workflows)
-
-
-ON_PUSH = ("full", "matrix", "main", "native")
-"""Workflows that run on main."""
-
-
-def some(jobs: frozenset[JobKey], rng: Random, most: int = 3) -> frozenset[JobKey]:
-    """A few of the jobs, one of them on main when there is one: what fails is rarely run by all that could."""
-    first = rng.choice(sorted(only(jobs, *ON_PUSH)) or sorted(jobs))
-    return frozenset((first, *rng.sample(sorted(jobs), min(len(jobs), rng.randint(1, most)))))
 
 
 _UT_CPU = named("smart-ut (cpu", "unit (cpu)")

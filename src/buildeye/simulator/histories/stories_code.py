@@ -1,7 +1,7 @@
 """Stories of code: main broken by one merge or by two, tests that fail now and then."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from buildeye.model import Cause, Determinism
@@ -9,12 +9,16 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey, Trial, flaky, natural
 from buildeye.simulator.histories.lives import Life, land, live, start_runs
-from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, only, some
+from buildeye.simulator.histories.places import BUILDS, HIDDEN, LINT, MYPY, NATIVE, SUITES, named, on_pool, only
 from buildeye.simulator.histories.pulls import author, draft_at
 from buildeye.simulator.histories.vocabulary import MAINTAINERS, Spot, spot, words_of
 from buildeye.simulator.histories.world import World
 
 TRUNK, TOGETHER, FLAKY = "broken-trunk", "concurrent-merge", "flaky"
+_NEVER = datetime.max.replace(tzinfo=UTC)
+"""Since when something is broken that has not merged."""
+_MANY_JOBS = 7
+"""When more jobs than that are broken, people hurry."""
 
 
 @dataclass(slots=True)
@@ -41,18 +45,13 @@ def broken_trunk(world: World, key: str, at: datetime, rng: Random) -> None:
     """One pull request passes and merges at a time, and main fails until a fix merges."""
     place = spot(rng)
     suite, failures, jobs = _what_breaks(rng)
-    jobs = some(jobs, rng, 4)
     words = words_of(place, rng, suite)
     blow = Blow(rng.choice(failures), words)
     elsewhere = rng.random() < 0.4
     files = (Spot(place.area, spot(rng).stem).file,) if elsewhere else ()
     culprit = draft_at(place, f"{key}-{place.stem}".replace("_", "-"), rng, files=files)
-    hidden = only(jobs, "full", "matrix", "main", "native", "csrc", "nightly-a2", "nightly-a3", "vllm-main")
-    seen = Hazard(f"{key}/hidden", (blow,), natural(blow.failure, TRUNK), world.now, jobs=hidden)
-    chosen = Hazard(
-        f"{key}/light", (blow,), seen.truth, world.now, jobs=jobs - hidden, rate=rng.uniform(0.4, 1), by_pull=True
-    )
-    breakage = _Breakage([seen, chosen], place, seen.truth)
+    truth = natural(blow.failure, TRUNK)
+    breakage = _Breakage(_hazards(key, blow, truth, jobs, rng), place, truth)
 
     def merged(sha: str, number: int, when: datetime) -> None:
         breakage.head, breakage.culprits = sha, (number,)
@@ -76,10 +75,22 @@ def _what_breaks(rng: Random) -> tuple[str, tuple[str, ...], frozenset[JobKey]]:
         suite = SUITES[rng.choice(("ut", "ut-npu", "full-unit"))]
         return suite.folder, ("own-import", "own-module"), suite.jobs
     if kind < 0.86:
-        return "ut", ("own-declared", "own-link", "own-kernel"), BUILDS - NATIVE
+        pool = rng.choice(("cpu", "cpu", "arm", "a3", "a2"))
+        failures = ("own-declared", "own-link") if pool == "cpu" else ("own-declared", "own-link", "own-kernel")
+        return "ut", failures, (BUILDS - NATIVE) & on_pool(pool)
     if kind < 0.93:
         return "ut", ("own-gtest", "own-asan"), NATIVE
     return rng.choice((("ut", ("own-mypy-return",), MYPY), ("ut", ("own-ruff",), LINT)))
+
+
+def _hazards(key: str, blow: Blow, truth: Truth, jobs: frozenset[JobKey], rng: Random) -> list[Hazard]:
+    """What is broken on main: the long workflows always meet it, E2E-Light only where it chose those tests."""
+    light = only(jobs, "light")
+    rate = rng.uniform(0.3, 0.9) if blow.failure not in ("own-declared", "own-link", "own-kernel") else 1.0
+    return [
+        Hazard(f"{key}/long", (blow,), truth, _NEVER, jobs=jobs - light),
+        Hazard(f"{key}/light", (blow,), truth, _NEVER, jobs=light, rate=rate, by_pull=True),
+    ]
 
 
 def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
@@ -94,7 +105,7 @@ def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
     if failure == "own-import":
         words |= {"module": f"vllm_ascend_sim.{place.area}.{place.stem}", "file": place.file}
     if failure == "own-signature":
-        jobs = BUILDS - NATIVE
+        jobs = (BUILDS - NATIVE) & on_pool(rng.choice(("cpu", "a3", "a2")))
         words |= {"stem": place.stem}
     kernel = failure == "own-signature"
     files = ((place.kernel, place.file), (user.kernel,)) if kernel else ((place.file,), (user.file, user.test_file()))
@@ -103,8 +114,8 @@ def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
         for where, name, some in zip((place, user), "ab", files, strict=True)
     ]
     truth = Truth(Cause.INTERFERENCE, TOGETHER, story=TOGETHER)
-    hazard = Hazard(key, (Blow(failure, words),), truth, world.now, jobs=some(jobs, rng))
-    breakage = _Breakage([hazard], place, truth, claims=True)
+    hazards = _hazards(key, Blow(failure, words), truth, jobs, rng)
+    breakage = _Breakage(hazards, place, truth, claims=True)
     merged: list[int] = []
 
     def one_more(sha: str, number: int, when: datetime) -> None:
@@ -145,8 +156,9 @@ def _short_life(world: World, draft: PullDraft, opened: datetime, merged: dateti
 
 
 def _repair(world: World, key: str, breakage: _Breakage, at: datetime, rng: Random) -> None:
-    """A fix or a revert merges after twenty minutes or after two days, mostly within a shift."""
-    last = min(max(rng.lognormvariate(1.5, 1.0), 0.35), 50.0)
+    """A fix or a revert merges after twenty minutes or after two days, mostly within a shift; sooner when all fails."""
+    everywhere = sum(len(hazard.jobs or ()) for hazard in breakage.hazards) > _MANY_JOBS
+    last = min(max(rng.lognormvariate(0.8 if everywhere else 1.5, 1.0), 0.35), 50.0)
     until = at + timedelta(hours=last)
     place = breakage.place
     brought = breakage.culprits[-1]

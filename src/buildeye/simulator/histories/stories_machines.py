@@ -87,15 +87,16 @@ def full_disk(world: World, key: str, since: datetime, until: datetime, rng: Ran
 def contention(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """Others keep all but one or two runners of a pool busy; jobs wait long, and some run out of time."""
     pool = world.claim(rng.sample(("a2", "a3", "cpu"), 3), since, until)
-    left = {"a2": 4, "a3": 2, "cpu": 2}[pool]
+    left = {"a2": 10, "a3": 4, "cpu": 4}[pool]
     for runner in rng.sample(POOLS[pool].runners, len(POOLS[pool].runners))[left:]:
         begin = since - timedelta(minutes=rng.uniform(0, 40))
         length = until - begin + timedelta(minutes=rng.uniform(0, 90))
         if world.stage.runners.wait(runner, begin, length) == begin:
             world.stage.runners.take(runner, (begin, begin + length))
+            world.elsewhere.setdefault(pool, []).append((begin, begin + length))
     truth = Truth(Cause.INTERFERENCE, "runner-contention", Determinism.FLAKY, CROWD)
     for name, keys, rate, waited in (
-        ("late", ("crowd-test", "crowd-server", "crowd-step"), rng.uniform(0.2, 0.35), 300.0),
+        ("late", ("crowd-test", "crowd-server", "crowd-step"), rng.uniform(0.25, 0.4), 300.0),
         ("never", ("crowd-never",), 0.03, 900.0),
     ):
         world.stage.hazards.append(

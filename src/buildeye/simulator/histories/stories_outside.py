@@ -9,7 +9,7 @@ from buildeye.simulator.events import PullDraft
 from buildeye.simulator.facts import Truth
 from buildeye.simulator.histories.hazards import Blow, Hazard, JobKey
 from buildeye.simulator.histories.lives import land, start_runs
-from buildeye.simulator.histories.places import BUILDS, LINT, MYPY, SUITES, named, on_pool, some, with_step
+from buildeye.simulator.histories.places import BUILDS, LINT, MYPY, SUITES, named, on_pool, with_step
 from buildeye.simulator.histories.surroundings import IMAGES, Pin
 from buildeye.simulator.histories.vocabulary import MAINTAINERS, spot, words_of
 from buildeye.simulator.histories.world import World
@@ -45,7 +45,7 @@ def image_update(world: World, key: str, since: datetime, until: datetime, rng: 
         "image-hook": LINT,
     }
     failure = rng.choice([name for name, jobs in failures.items() if jobs & there])
-    jobs = some(failures[failure] & there, rng)
+    jobs = failures[failure] & there
     truth = Truth(Cause.INTERFERENCE, "image-update", story=IMAGE)
     world.stage.hazards.append(Hazard(key, (Blow(failure, words),), truth, since, until, jobs=jobs, clock="start"))
 
@@ -82,7 +82,8 @@ _RELEASES = (
 
 def upstream_release(world: World, key: str, since: datetime, until: datetime, rng: Random) -> None:
     """A package is released and jobs that resolve it fail, until it is pinned or the next release mends it."""
-    package = world.claim(rng.sample(sorted({one.package for one in _RELEASES}), 4), since, until)
+    packages = sorted({one.package for one in _RELEASES})
+    package = world.claim(rng.sample(packages, len(packages)), world.start, world.now)
     kind = rng.choice([one for one in _RELEASES if one.package == package])
     around = world.stage.surroundings
     around.releases[kind.package] = [move for move in around.releases[kind.package] if not since <= move[0] < until]
@@ -96,7 +97,7 @@ def upstream_release(world: World, key: str, since: datetime, until: datetime, r
         "old": before,
         "build_error": kind.error,
     }
-    jobs = some({"release-mypy": MYPY, "release-build": BUILDS & with_step("pip")}.get(kind.failure, suite.jobs), rng)
+    jobs = {"release-mypy": MYPY, "release-build": BUILDS & with_step("pip")}.get(kind.failure, suite.jobs)
     truth = Truth(Cause.INTERFERENCE, "upstream-change", story=RELEASE)
     hazard = Hazard(key, (Blow(kind.failure, words),), truth, since, jobs=jobs, clock="start")
     world.stage.hazards.append(hazard)

@@ -16,8 +16,10 @@ FORKERS = frozenset(author for author in TEAM if author[0] == "d" and author[-1]
 """Who pushes to a fork of their own."""
 
 MAINTAINERS = tuple(author for author in TEAM if author.startswith("maint"))
+"""Who merges, runs things again, and mends main."""
 
 PACKAGE = "vllm_ascend_sim"
+"""The Python package of the repository."""
 _AREAS = (
     "attention", "core", "distributed", "lora", "ops", "quantization", "sample", "spec_decode", "worker", "eplb",
     "multimodal", "compilation", "entrypoints", "metrics",

@@ -81,6 +81,7 @@ class World:
     on_merge: dict[str, Callable[[str, int, datetime], None]] = field(default_factory=dict)
     main: str = ""
     started: int = 0
+    elsewhere: dict[str, list[tuple[datetime, datetime]]] = field(default_factory=dict)
     claims: dict[str, list[tuple[datetime, datetime]]] = field(default_factory=dict)
     last_slow: dict[str, datetime] = field(default_factory=dict)
     last_id: int = FIRST_RUN
