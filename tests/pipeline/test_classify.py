@@ -150,14 +150,19 @@ def test_where_nothing_failed_nothing_is_asked() -> None:
     assert classify([_build(1, 101, conclusion="success")], RULES, Thresholds(), NOW, around=around) == []
 
 
-def test_a_job_that_passed_on_the_same_commit_is_flaky() -> None:
+def test_a_job_that_passed_in_another_attempt_is_flaky() -> None:
     failed = _build(1, 101)
     green = replace(failed.jobs[0], id=99, conclusion="success", run_attempt=2)
+    (finding,) = _told([replace(failed, jobs=(*failed.jobs, green))])
+    assert finding.verdict.determinism is Determinism.FLAKY
+
+
+def test_another_run_of_the_same_commit_speaks_too() -> None:
+    failed = _build(1, 101)
+    green = replace(failed.jobs[0], id=99, run_id=3, conclusion="success")
     passed = Build(replace(failed.run, id=3, conclusion="success"), "pr", (green,))
     (finding,) = _told([failed, passed])
-    assert finding.verdict.determinism is Determinism.FLAKY
-    (advised,) = recommend([finding])
-    assert any("gh run rerun" in suggestion.command for suggestion in advised.suggestions)
+    assert "same-commit-passed" in [reason.id for reason in finding.verdict.reasons]
 
 
 @pytest.mark.parametrize("conclusion", ["success", "skipped", "neutral", "action_required", "stale", None])
