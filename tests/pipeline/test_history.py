@@ -34,7 +34,7 @@ from tests.warehouse.conftest import empty
 
 REPOSITORY = "octo/app"
 SETTINGS = Settings.model_validate({"target_repository": {"owner": "octo", "repo": "app"}})
-MAIN = {"event": "push", "head_branch": "main"}
+MAIN: dict[str, Any] = {"event": "push", "head_branch": "main"}
 
 
 @pytest.fixture(scope="module")
@@ -189,7 +189,7 @@ def test_jobs_that_were_stopped_count_and_those_that_tried_nothing_do_not(wareho
     assert judged == {"failure", "timed_out", "cancelled"}
 
 
-GREEN = {"conclusion": "success"}
+GREEN: dict[str, Any] = {"conclusion": "success"}
 ELSEWHEN: dict[str, tuple[float, dict[str, Any], bool]] = {
     "any job the day before": (-23, {"of_job": GREEN | {"name": "lint"}}, True),
     "any job three days before": (-72, {"of_job": GREEN | {"name": "lint"}}, False),
