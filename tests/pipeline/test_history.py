@@ -49,14 +49,12 @@ def warehouse(opened: Warehouse) -> Warehouse:
     return opened
 
 
-def _kept(
-    warehouse: Warehouse,
-    number: int,
-    hours: float = 0,
-    says: Diagnosis | None = None,
-    of_job: dict[str, Any] | None = None,
-    **of_run: Any,
-) -> tuple[Run, Job]:
+Fact = tuple[Run, Job, Diagnosis | None]
+
+
+def _fact(
+    number: int, hours: float = 0, says: Diagnosis | None = None, of_job: dict[str, Any] | None = None, **of_run: Any
+) -> Fact:
     """A run with one job that failed twenty minutes after it was created; with a diagnosis when its log was read."""
     facts = {
         "id": number, "head_sha": sha_of(number), "head_branch": f"topic-{number}", "created_at": at(hours),
@@ -68,12 +66,15 @@ def _kept(
         "head_branch": built.head_branch, "created_at": at(hours), "started_at": at(hours) + MINUTE,
         "completed_at": at(hours) + 20 * MINUTE, "repository_full_name": REPOSITORY,
     }  # fmt: skip
-    done = job(**(ran | (of_job or {})))
-    warehouse.write_runs([built])
-    warehouse.write_jobs([done])
-    if says is not None:
-        warehouse.write_diagnoses([JobDiagnosis(REPOSITORY, number, done.id, says, done.completed_at or NOW)])
-    return built, done
+    return built, job(**(ran | (of_job or {}))), says
+
+
+def _keep(warehouse: Warehouse, *facts: Fact) -> None:
+    warehouse.write_runs([built for built, _, _ in facts])
+    warehouse.write_jobs([done for _, done, _ in facts])
+    warehouse.write_diagnoses(
+        [JobDiagnosis(REPOSITORY, built.id, done.id, says, NOW) for built, done, says in facts if says is not None]
+    )
 
 
 def _pull(number: int, branch: str, author: str, **given: Any) -> PullRequest:
@@ -103,7 +104,7 @@ def test_an_empty_warehouse_knows_nothing(warehouse: Warehouse) -> None:
 def test_a_result_says_what_the_facts_and_the_diagnosis_say(warehouse: Warehouse) -> None:
     warehouse.write_pull_requests([_pull(7, "topic-1", "dev-7")])
     tests = ("tests/test_a.py::test_b",)
-    _kept(warehouse, 1, says=diagnosis(tests=tests), pull_requests=(7,))
+    _keep(warehouse, _fact(1, says=diagnosis(tests=tests), pull_requests=(7,)))
     assert _known(warehouse).results == [
         Result(
             10, 1, 1, "E2E", "unit", sha_of(1), "failure", BEGAN, BEGAN + 20 * MINUTE, False, 7, "dev-7", SIGNATURE,
@@ -112,24 +113,24 @@ def test_a_result_says_what_the_facts_and_the_diagnosis_say(warehouse: Warehouse
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("of_run", "on_base"),
-    [
-        (MAIN, True),
-        (MAIN | {"event": "schedule"}, True),
-        (MAIN | {"event": "pull_request"}, False),
-        (MAIN | {"event": "pull_request_target"}, False),
-        ({"event": "push"}, False),
-    ],
-    ids=["a push", "a schedule", "a fork's branch of that name", "the same, with secrets", "another branch"],
-)
-def test_only_what_builds_the_base_branch_is_on_it(warehouse: Warehouse, of_run: dict[str, Any], on_base: bool) -> None:
-    _kept(warehouse, 1, **of_run)
-    assert _by_run(_known(warehouse))[1].on_base is on_base
+BASES: dict[str, tuple[dict[str, Any], bool]] = {
+    "a push": (MAIN, True),
+    "a schedule": (MAIN | {"event": "schedule"}, True),
+    "a fork's branch of that name": (MAIN | {"event": "pull_request"}, False),
+    "the same, with secrets": (MAIN | {"event": "pull_request_target"}, False),
+    "another branch": ({"event": "push"}, False),
+}
+
+
+def test_only_what_builds_the_base_branch_is_on_it(warehouse: Warehouse) -> None:
+    _keep(warehouse, *(_fact(number, **of_run) for number, (of_run, _) in enumerate(BASES.values())))
+    found = _by_run(_known(warehouse))
+    told = {name: found[number].on_base for number, name in enumerate(BASES)}
+    assert told == {name: on_base for name, (_, on_base) in BASES.items()}
 
 
 def test_the_base_branch_has_the_name_that_is_set(warehouse: Warehouse) -> None:
-    _kept(warehouse, 1, event="push", head_branch="trunk")
+    _keep(warehouse, _fact(1, event="push", head_branch="trunk"))
     trunk = {"target_repository": {"owner": "octo", "repo": "app", "branch": "trunk"}}
     assert _by_run(_known(warehouse, settings=Settings.model_validate(trunk)))[1].on_base
 
@@ -143,26 +144,28 @@ FORKS: dict[str, tuple[dict[str, Any], int | None]] = {
 }
 
 
-@pytest.mark.parametrize(("of_run", "number"), FORKS.values(), ids=FORKS.keys())
-def test_a_fork_is_known_by_its_branch_and_its_author(
-    warehouse: Warehouse, of_run: dict[str, Any], number: int | None
-) -> None:
+def test_a_fork_is_known_by_its_branch_and_its_author(warehouse: Warehouse) -> None:
     warehouse.write_pull_requests(
         [_pull(7, "topic", "dev-7"), _pull(8, "patch", "dev-fork", created_at=at(-95)), _pull(9, "patch", "dev-fork")]
     )
-    _kept(warehouse, 1, **({"head_branch": "patch", "actor": "dev-fork"} | of_run))
-    (subject,) = subjects_between(warehouse, SETTINGS, at(0), at(1))
-    assert _by_run(_known(warehouse))[1].pull_request == number
-    assert (subject.pull_request.number if subject.pull_request else None) == number
+    fork = {"head_branch": "patch", "actor": "dev-fork"}
+    _keep(warehouse, *(_fact(n, **(fork | of_run)) for n, (of_run, _) in enumerate(FORKS.values())))
+    expected = dict(enumerate(number for _, number in FORKS.values()))
+    subjects = subjects_between(warehouse, SETTINGS, at(0), at(1))
+    assert {s.run.id: s.pull_request.number if s.pull_request else None for s in subjects} == expected
+    assert {run_id: each.pull_request for run_id, each in _by_run(_known(warehouse)).items()} == expected
 
 
 def test_a_subject_is_the_same_as_the_result_of_its_job(warehouse: Warehouse) -> None:
     warehouse.write_pull_requests([_pull(7, "topic-1", "dev-7"), _pull(9, "patch", "dev-fork")])
-    _kept(warehouse, 1, says=diagnosis(tests=("tests/test_a.py::test_b",)), pull_requests=(7,))
-    _kept(warehouse, 2, head_branch="patch", actor="dev-fork")
-    _kept(warehouse, 3, says=diagnosis(signature=OTHER), **MAIN)
-    _kept(warehouse, 4, of_job={"conclusion": "cancelled", "runner_name": "", "started_at": None}, pull_requests=(7,))
-    _kept(warehouse, 5, says=diagnosis(signature="network.reset"), event="push")
+    _keep(
+        warehouse,
+        _fact(1, says=diagnosis(tests=("tests/test_a.py::test_b",)), pull_requests=(7,)),
+        _fact(2, head_branch="patch", actor="dev-fork"),
+        _fact(3, says=diagnosis(signature=OTHER), **MAIN),
+        _fact(4, of_job={"conclusion": "cancelled", "runner_name": "", "started_at": None}, pull_requests=(7,)),
+        _fact(5, says=diagnosis(signature="network.reset"), event="push"),
+    )
     results = _by_run(_known(warehouse))
     subjects = subjects_between(warehouse, SETTINGS, at(0), at(1))
     assert [subject.run.id for subject in subjects] == [1, 2, 3, 4, 5]
@@ -182,8 +185,7 @@ CONCLUSIONS = {
 
 
 def test_jobs_that_were_stopped_count_and_those_that_tried_nothing_do_not(warehouse: Warehouse) -> None:
-    for number, conclusion in enumerate(CONCLUSIONS, 1):
-        _kept(warehouse, number, of_job={"conclusion": conclusion})
+    _keep(warehouse, *(_fact(n, of_job={"conclusion": conclusion}) for n, conclusion in enumerate(CONCLUSIONS, 1)))
     assert {each.conclusion for each in _known(warehouse).results} == {c for c, counts in CONCLUSIONS.items() if counts}
     judged = {subject.own.conclusion for subject in subjects_between(warehouse, SETTINGS, at(0), at(1))}
     assert judged == {"failure", "timed_out", "cancelled"}
@@ -207,31 +209,28 @@ ELSEWHEN: dict[str, tuple[float, dict[str, Any], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("hours", "given", "told"), ELSEWHEN.values(), ids=ELSEWHEN.keys())
-def test_what_says_something_of_a_failure_is_brought_and_nothing_else(
-    warehouse: Warehouse, hours: float, given: dict[str, Any], told: bool
-) -> None:
-    _kept(warehouse, 1, says=diagnosis(tests=("t.py::a", "t.py::b")))
-    _kept(warehouse, 2, hours, **given)
+def test_what_says_something_of_a_failure_is_brought_and_nothing_else(warehouse: Warehouse) -> None:
+    others = {name: _fact(n, hours, **given) for n, (name, (hours, given, _)) in enumerate(ELSEWHEN.items(), 2)}
+    _keep(warehouse, _fact(1, says=diagnosis(tests=("t.py::a", "t.py::b"))), *others.values())
     known = _known(warehouse)
-    assert (2 in _by_run(known)) is told
-    assert known.until == at(0) + 20 * MINUTE
-    assert known.since == at(hours if told else 0) + 20 * MINUTE
+    brought = _by_run(known)
+    told = {name for name, (built, _, _) in others.items() if built.id in brought}
+    assert told == {name for name, (_, _, told) in ELSEWHEN.items() if told}
+    assert (known.since, known.until) == (at(-24 * 20) + 20 * MINUTE, at(0) + 20 * MINUTE)
 
 
 def test_a_signature_that_names_no_failure_brings_nothing(warehouse: Warehouse) -> None:
-    for number, hours in ((1, 0.0), (2, -100.0)):
-        _kept(warehouse, number, hours, diagnosis(signature="no-log|unit|Run tests"))
+    nameless = diagnosis(signature="no-log|unit|Run tests")
+    _keep(warehouse, _fact(1, says=nameless), _fact(2, -100, nameless))
     assert _by_run(_known(warehouse)).keys() == {1}
 
 
 def test_what_happened_after_now_is_left_out(warehouse: Warehouse) -> None:
-    _kept(warehouse, 1, says=diagnosis())
-    _kept(warehouse, 2, 2, diagnosis(), **MAIN)
+    _keep(warehouse, _fact(1, says=diagnosis()), _fact(2, 2, diagnosis(), **MAIN))
     warehouse.write_pull_requests([_pull(5, "a", "dev-5", merged_at=at(2), merge_commit_sha=sha_of(5))])
     warehouse.write_incidents([incident(2, None, updated=3)])
     warehouse.write_environments([JobEnvironment(REPOSITORY, 3, 30, [thing("git", "2.51.0")], at(3))])
-    _kept(warehouse, 3, 2, of_job=GREEN)
+    _keep(warehouse, _fact(3, 2, of_job=GREEN))
     warehouse.write_person_verdicts(
         [PersonVerdict(REPOSITORY, 1, 0, Cause.CODE, "", "it is", "alice", at(2) + 30 * MINUTE)]
     )
@@ -268,10 +267,13 @@ def test_incidents_around_the_failures_are_told(warehouse: Warehouse) -> None:
 
 def test_what_failures_and_passes_of_the_same_job_ran_in_is_told(warehouse: Warehouse) -> None:
     git, npu = thing("git", "2.51.0", "tool"), thing("npu", "sha256:aaaa", "image")
-    _kept(warehouse, 1, says=diagnosis())
-    _kept(warehouse, 2, -100, of_job=GREEN)
-    _kept(warehouse, 3, -100, of_job=GREEN | {"name": "lint"})
-    _kept(warehouse, 4, -24 * 22, of_job=GREEN)
+    _keep(
+        warehouse,
+        _fact(1, says=diagnosis()),
+        _fact(2, -100, of_job=GREEN),
+        _fact(3, -100, of_job=GREEN | {"name": "lint"}),
+        _fact(4, -24 * 22, of_job=GREEN),
+    )
     for number in (1, 2, 3, 4):
         warehouse.write_environments([JobEnvironment(REPOSITORY, number, number * 10, [git, npu], NOW)])
     assert {number: set(things) for number, things in _known(warehouse).things.items()} == {
@@ -280,9 +282,7 @@ def test_what_failures_and_passes_of_the_same_job_ran_in_is_told(warehouse: Ware
 
 
 def test_what_people_said_is_told_by_the_signature_of_what_they_spoke_of(warehouse: Warehouse) -> None:
-    _kept(warehouse, 1, says=diagnosis())
-    _kept(warehouse, 2, -50, diagnosis())
-    _kept(warehouse, 3, -50, diagnosis(signature=OTHER))
+    _keep(warehouse, _fact(1, says=diagnosis()), _fact(2, -50, diagnosis()), _fact(3, -50, diagnosis(signature=OTHER)))
     said = PersonVerdict(REPOSITORY, 2, 0, Cause.INFRASTRUCTURE, "network", "the proxy", "alice", at(-40))
     warehouse.write_person_verdicts([said, replace(said, run_id=3, person="bob", withdrawn=True)])
     told = _known(warehouse).said
@@ -295,9 +295,7 @@ def test_what_people_said_is_told_by_the_signature_of_what_they_spoke_of(warehou
 
 def test_subjects_come_with_their_run_diagnosis_and_pull_request(warehouse: Warehouse) -> None:
     warehouse.write_pull_requests([_pull(7, "topic-1", "dev-7", changed_files=("src/a.py",))])
-    _kept(warehouse, 1, says=diagnosis(), pull_requests=(7,))
-    _kept(warehouse, 2)
-    _kept(warehouse, 3, 5)
+    _keep(warehouse, _fact(1, says=diagnosis(), pull_requests=(7,)), _fact(2), _fact(3, 5))
     warehouse.write_jobs([job(id=40, run_id=4, completed_at=at(0.5), repository_full_name=REPOSITORY)])
     read, unread = subjects_between(warehouse, SETTINGS, at(0), at(1))
     assert read.diagnosis == diagnosis()
@@ -314,10 +312,13 @@ def test_a_broken_trunk_is_seen_in_what_the_warehouse_holds(warehouse: Warehouse
             _pull(4, "b", "dev-4", merged_at=at(-9), merge_commit_sha=sha_of(50)),
         ]
     )
-    _kept(warehouse, 50, -8.9, of_job=GREEN, **MAIN)
-    _kept(warehouse, 51, -2.9, diagnosis(), **MAIN)
-    _kept(warehouse, 52, -2, diagnosis(), **MAIN)
-    _kept(warehouse, 1, says=diagnosis(), pull_requests=(7,))
+    _keep(
+        warehouse,
+        _fact(50, -8.9, of_job=GREEN, **MAIN),
+        _fact(51, -2.9, diagnosis(), **MAIN),
+        _fact(52, -2, diagnosis(), **MAIN),
+        _fact(1, says=diagnosis(), pull_requests=(7,)),
+    )
     (subject,) = subjects_between(warehouse, SETTINGS, at(0), at(1))
     verdict = judge(subject, _known(warehouse), thresholds_of(SETTINGS), NOW, window=window_of(SETTINGS))
     assert (verdict.cause, verdict.category) == (Cause.INTERFERENCE, "broken-trunk")
