@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import buildeye.triage
-from buildeye.model import Culprit
+from buildeye.model import Culprit, KeyLine
 from buildeye.triage.culprits import MOST, Origin, origin_of, rank
 from buildeye.triage.history import History
 from buildeye.triage.judge import judge
-from buildeye.triage.results import Merge, Result, Subject, is_specific, merge_of, result_of, telling
+from buildeye.triage.results import Merge, Result, Subject, is_specific, merge_of, result_of, telling, telling_of
 from buildeye.triage.thresholds import DEFAULTS
 from tests.triage.cases import (
     BEGAN,
@@ -134,6 +134,9 @@ def test_the_line_is_added_to_a_signature_that_is_a_rule_alone() -> None:
     assert telling("network.reset", "reset by 10.0.0.7 after 31 ms") == "network.reset|reset by # after #"
     assert telling(SIGNATURE, "E assert 1 == 2") == SIGNATURE
     assert telling("", "E assert 1 == 2") == ""
+    line = KeyLine(7, "reset by 10.0.0.7 after 31 ms")
+    assert telling_of(diagnosis(signature="network.reset", key_line=line)) == "network.reset|reset by # after #"
+    assert telling_of(diagnosis()) == SIGNATURE
 
 
 def test_a_result_of_a_job_without_times_counts_as_of_its_run() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from buildeye.model import Cause, Culprit, Determinism, Diagnosis, Evidence, Level, MergeRange, Reason, Verdict
+from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Level, MergeRange, Reason, Verdict
 from buildeye.triage.evidence.piece import Window
 from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.history import History
-from buildeye.triage.judge import judge, reconsidered, speak_for_run
+from buildeye.triage.judge import judge
 from buildeye.triage.results import Result, Subject, subject_of
 from buildeye.triage.thresholds import DEFAULTS, Thresholds
 from buildeye.triage.weights import packaged_weights
@@ -339,6 +339,11 @@ def test_an_unknown_says_what_it_may_be() -> None:
 
 
 KINDS = {
+    "what the log said, when it is at home there": (
+        diagnosis(cause=Cause.UNKNOWN, category="network", confidence=0.0, signature=RESET.signature),
+        [in_pull(60 + n, n / 10, name=f"job-{n}", signature=OTHER, category="network", cause="infrastructure")
+         for n in range(8)], "network",
+    ),
     "what the log said, when it is of that cause": (LOST, [again()], "accelerator"),
     "a sick runner, when the log said something else": (
         diagnosis(cause=Cause.UNKNOWN, category="unknown", confidence=0.0),
@@ -355,40 +360,23 @@ def test_the_kind_of_a_failure_is_of_its_cause(of: Diagnosis, results: Sequence[
     assert (verdict.cause, verdict.category) == (Cause.INFRASTRUCTURE, category)
 
 
-def _verdict(job_id: int, cause: Cause, confidence: float) -> Verdict:
-    return Verdict(1, job_id, cause, "x", confidence, Level.HIGH)
+AGAIN = [
+    r for n in range(30) for r in (in_pull(400 + n, -60 - n, run_id=1400 + n),
+                                   passed(in_pull(400 + n, -59 - n, job_id=2400 + n, run_id=1400 + n, attempt=2)))
+]  # fmt: skip
+WOULD_FAIL_AGAIN: dict[str, tuple[Sequence[Result], Diagnosis, Determinism]] = {
+    "equal failures passed when tried again, all of them": (AGAIN, diagnosis(), Determinism.FLAKY),
+    "the log says that chance had no part": (
+        (), diagnosis(determinism=Determinism.DETERMINISTIC), Determinism.DETERMINISTIC,
+    ),
+    "it passed in another attempt, whatever the log says": (
+        [passed(again())], diagnosis(determinism=Determinism.DETERMINISTIC), Determinism.FLAKY,
+    ),
+    "it failed alike in two other attempts": ([again(12), again(13, 3)], diagnosis(), Determinism.DETERMINISTIC),
+}  # fmt: skip
 
 
-FOR_A_RUN = {
-    "a known cause before unknown": [(1, Cause.UNKNOWN, 0.4), (2, Cause.INFRASTRUCTURE, 0.5)],
-    "the surer first": [(1, Cause.CODE, 0.7), (2, Cause.INFRASTRUCTURE, 0.95)],
-    "of equally sure ones the one that asks for a change": [(1, Cause.INFRASTRUCTURE, 0.93), (2, Cause.CODE, 0.91)],
-    "of equal ones the first job": [(3, Cause.CODE, 0.9), (2, Cause.CODE, 0.9)],
-    "a failure before a job that was stopped": [(1, Cause.CANCELLED, 0.97), (2, Cause.CODE, 0.5)],
-}
-
-
-@pytest.mark.parametrize("rows", FOR_A_RUN.values(), ids=FOR_A_RUN.keys())
-def test_one_verdict_speaks_for_the_run_whatever_the_order(rows: list[tuple[int, Cause, float]]) -> None:
-    verdicts = [_verdict(*row) for row in rows]
-    assert speak_for_run(verdicts).job_id == 2
-    assert speak_for_run(reversed(verdicts)).job_id == 2
-
-
-BEFORE = Verdict(1, 11, Cause.CODE, "test-failure", 0.8, Level.MEDIUM)
-AFTER: dict[str, tuple[Verdict, bool]] = {
-    "the same": (BEFORE, False),
-    "another time, other reasons": (replace(BEFORE, judged_at=NOW, reasons=(Reason("job", "a", "b", "c"),)), False),
-    "a little surer": (replace(BEFORE, confidence=0.88), False),
-    "much less sure": (replace(BEFORE, confidence=0.65, level=Level.MEDIUM), True),
-    "another word": (replace(BEFORE, confidence=0.9, level=Level.HIGH), True),
-    "another cause": (replace(BEFORE, cause=Cause.INFRASTRUCTURE), True),
-    "another kind": (replace(BEFORE, category="lint"), True),
-    "it is flaky": (replace(BEFORE, determinism=Determinism.FLAKY), True),
-    "another culprit": (replace(BEFORE, culprits=(Culprit("a", 0.5, "it"),)), False),
-}
-
-
-@pytest.mark.parametrize(("after", "told"), AFTER.values(), ids=AFTER.keys())
-def test_people_are_told_when_a_judgement_really_changed(after: Verdict, told: bool) -> None:
-    assert reconsidered(BEFORE, after) is told
+@pytest.mark.parametrize(("results", "of", "told"), WOULD_FAIL_AGAIN.values(), ids=WOULD_FAIL_AGAIN.keys())
+def test_whether_the_same_commit_would_fail_again(results: Sequence[Result], of: Diagnosis, told: Determinism) -> None:
+    verdict = judged(*results, of=of)
+    assert (verdict.cause, verdict.determinism) == (Cause.CODE, told)
