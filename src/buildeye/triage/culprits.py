@@ -7,7 +7,7 @@ from math import exp
 from pathlib import PurePosixPath
 
 from buildeye.model import Culprit
-from buildeye.triage.evidence.own import named_files, overlap
+from buildeye.triage.files import named_files, overlap
 from buildeye.triage.history import History
 from buildeye.triage.results import Merge, Result, Subject
 
@@ -42,8 +42,6 @@ def origin_of(subject: Subject, history: History, alike: Sequence[Result]) -> Or
     own = subject.own
     failures = sorted((r for r in (*alike, own)), key=lambda r: (r.built, r.run_id))
     streak = _last_streak(failures, own, history)
-    if not streak:
-        return None
     first = streak[0]
     keys = frozenset(r.key for r in streak)
     passes = [r for key in keys for r in history.of_job(key, first.built - _BACK, first.ended + _BACK)
@@ -71,7 +69,8 @@ def _base_at(moment: datetime, history: History) -> str:
 def _last_streak(failures: Sequence[Result], own: Result, history: History) -> list[Result]:
     """The equal failures of the base branch, or built with it, since the last pass of the base branch before this one.
 
-    Failures of a pull request before it was merged itself show nothing of the base.
+    There is at least one: the failure itself, or one of the base branch. Failures of a pull request before it was
+    merged itself show nothing of the base.
     """
     base = [r for r in failures if r.on_base and r.built <= max(own.built, own.ended)]
     shown = [r for r in failures if r.on_base or not _is_of_later_merge(r, base, history)]
