@@ -28,6 +28,8 @@ SAMPLE = 65536
 """Bytes from the start of a log by which text is told from binary."""
 LIKE = 0.5
 """From this probability on a likeness to known failures is said; below, the failure is unknown."""
+MARGIN = 0.1
+"""By so much a likeness must be surer than the name of the step where they name different causes: a step is a fact."""
 KNOWN = 0.5
 """Below this probability `unknown` is the better answer."""
 NO_FAILURE = ("success", "skipped", "neutral")
@@ -163,7 +165,7 @@ def _without_rule(reading: Reading) -> Diagnosis:
         return Diagnosis(reading.name, summary=said, rule_set=reading.rule_set)
     quote = reading.quote(line, evidence.MAX_QUOTE) if line else ""
     like = _likeness(reading, line) if line and not diff else None
-    if like and (named is None or (like.cause is not named[0].cause and like.probability > named[0].confidence)):
+    if like and (named is None or _outweighs(like, named[0])):
         title, known = _by_likeness(reading, like, line, quote)
     elif named:
         title, known = _by_step(reading, *named, quote)
@@ -184,6 +186,10 @@ def _without_rule(reading: Reading) -> Diagnosis:
         suggestions=wording.LOOK,
         rule_set=reading.rule_set,
     )
+
+
+def _outweighs(like: Likeness, step: StepKind) -> bool:
+    return like.cause is not step.cause and like.probability > step.confidence + MARGIN
 
 
 def _unknown(quote: str) -> str:

@@ -19,7 +19,7 @@ def judge_stop(subject: Subject, history: History, thresholds: Thresholds, now: 
     failed = [r for r in siblings if r.failed and own.ended - SHORTLY * 10 <= r.ended <= own.ended + SHORTLY]
     newer = _newer(own, history)
     limit = said_to_stop_itself(subject.diagnosis)
-    if limit and newer is None and not failed:
+    if limit and (subject.diagnosis.category == "timeout" or (newer is None and not failed)):
         return None
     if newer is not None:
         found = ("superseded", 0.97, f"a newer run of the same workflow began then (run {newer.run_id})")

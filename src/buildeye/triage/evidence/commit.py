@@ -19,6 +19,13 @@ def judge_commit(subject: Subject, history: History, window: Window, alike: Sequ
             "same-run-passed", 1.0, f"attempt {passed.attempt}",
             f"the same job passed in attempt {passed.attempt} of the same run",
         )  # fmt: skip
+        if own.runner and passed.runner and passed.runner != own.runner:
+            yield Piece(
+                "passed-on-another-runner",
+                1.0,
+                passed.runner,
+                f"it failed on {own.runner} and passed on {passed.runner}",
+            )
     elif other is not None:
         yield Piece(
             "same-commit-passed", 1.0, f"run {other.run_id}",

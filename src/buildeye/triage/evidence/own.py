@@ -7,6 +7,11 @@ from buildeye.triage.files import is_machinery, is_manifest, is_touched, named_f
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
+INSTALLING = frozenset(
+    {"dependency", "package-index", "cache-service", "import", "api-incompatibility", "missing-tool", "image-build"}
+)
+"""Categories of failures that a wrong version among what is installed brings."""
+
 
 def judge_own(subject: Subject, history: History, window: Window, alike: Sequence[Result]) -> Iterator[Piece]:
     """Files of the failure beside files of the change, and changes to dependencies and to CI itself."""
@@ -30,6 +35,11 @@ def judge_own(subject: Subject, history: History, window: Window, alike: Sequenc
     manifests = [path for path in changed if is_manifest(path)]
     if manifests:
         yield Piece("own-dependencies", 1.0, ", ".join(manifests[:3]), "this change touches what is installed")
+        if subject.diagnosis.category in INSTALLING:
+            yield Piece(
+                "own-pin", 1.0, ", ".join(manifests[:3]),
+                "this change touches what is installed, and installing or importing it is what failed",
+            )  # fmt: skip
     machinery = [path for path in changed if is_machinery(path)]
     if machinery:
         yield Piece("own-machinery", 1.0, ", ".join(machinery[:3]), "this change touches CI itself")

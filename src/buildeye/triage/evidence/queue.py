@@ -9,7 +9,8 @@ from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
 LONG = timedelta(minutes=10)
-MANY_TIMES = 4.0
+MANY_TIMES = 3.0
+FEW_TIMES = 1.5
 A_SECOND = timedelta(seconds=1)
 
 
@@ -30,7 +31,7 @@ def judge_queue(subject: Subject, history: History, window: Window, alike: Seque
             f"jobs waited {_minutes(longest)} for a runner of {own.pool}; usual are {_minutes(usual)}",
             "infrastructure",
         )  # fmt: skip
-    elif len(around) >= 4:
+    elif len(around) >= 4 and times <= FEW_TIMES:
         yield Piece(
             "queue-short", 1.0, own.pool, f"runners of {own.pool} were free: the wait was {_minutes(middle)}",
             "infrastructure",

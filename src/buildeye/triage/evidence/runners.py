@@ -21,14 +21,14 @@ def judge_runners(subject: Subject, history: History, window: Window, alike: Seq
     own = subject.own
     if not own.runner:
         return
-    same = {r.job_id for r in alike}
     rows = [
         r
         for r in history.on_runner(own.runner, own.ended - AROUND, own.ended + AROUND)
         if r.job_id != own.job_id and r.run_id != own.run_id and (r.failed or r.conclusion == "success")
     ]
     if not _is_many(rows):
-        yield from _runner(own, history, rows, same)
+        yield from _runner(own, history, rows)
+        yield from _only_here(own, alike)
     yield from _pool(own, history, window)
 
 
@@ -38,7 +38,7 @@ def _is_many(rows: Sequence[Result]) -> bool:
     return any(later[0] + TOUCH < earlier[1] for earlier, later in pairwise(spans))
 
 
-def _runner(own: Result, history: History, rows: Sequence[Result], same: set[int]) -> Iterator[Piece]:
+def _runner(own: Result, history: History, rows: Sequence[Result]) -> Iterator[Piece]:
     """Likelihood of these outcomes on a sick runner against the usual rate of its pool."""
     failed = [r for r in rows if r.failed]
     passed = len(rows) - len(failed)
@@ -46,7 +46,7 @@ def _runner(own: Result, history: History, rows: Sequence[Result], same: set[int
         return
     usual = min(max(history.failure_rate(own.pool), 0.02), 0.5)
     # failures that happen elsewhere as well say nothing of the machine
-    local = [r for r in failed if r.job_id not in same and not history.alike_elsewhere(r, AROUND)]
+    local = [r for r in failed if not history.alike_elsewhere(r, AROUND)]
     odds = len(local) * log(SICK / usual) + passed * log((1 - SICK) / (1 - usual))
     if odds > 0 and len({r.place for r in local}) >= 2:
         yield Piece(
@@ -59,6 +59,19 @@ def _runner(own: Result, history: History, rows: Sequence[Result], same: set[int
         yield Piece(
             "runner-well", count_strength(passed, 3.0), own.runner,
             f"{passed} of {len(rows)} other jobs passed on runner {own.runner} around the same time",
+            "infrastructure",
+        )  # fmt: skip
+
+
+def _only_here(own: Result, alike: Sequence[Result]) -> Iterator[Piece]:
+    """Do all equal failures around it happen on this one runner?"""
+    near = [r for r in alike if r.runner and abs(r.ended - own.ended) <= AROUND * 3]
+    places = {r.place for r in near if r.place != own.place}
+    if places and all(r.runner == own.runner for r in near):
+        yield Piece(
+            "only-on-this-runner", count_strength(len(places), 2.0), own.runner,
+            f"{counted(len(places), 'other change', 'other changes')} failed alike within "
+            f"{AROUND * 3 // timedelta(hours=1)} h, all on runner {own.runner}",
             "infrastructure",
         )  # fmt: skip
 

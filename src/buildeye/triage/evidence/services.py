@@ -24,7 +24,7 @@ def judge_services(subject: Subject, history: History, window: Window, alike: Se
     rows = [r for r in history.between(own.ended - AROUND, own.ended + AROUND) if r.run_id != own.run_id]
     troubled = [r for r in rows if r.failed and r.category in SERVICES]
     places = {r.place for r in troubled if r.place != own.place}
-    if places:
+    if len(places) >= 2:
         jobs, workflows = {r.name for r in troubled}, {r.workflow for r in troubled}
         yield Piece(
             "outage", count_strength(len(places)), f"{len(places)}",
