@@ -10,7 +10,7 @@ from buildeye.cli.terminal import Look, cells, cut, wrapped
 from buildeye.logs.secrets import strip_controls
 from buildeye.model import Cause, Determinism, Reason, Verdict, VerdictChange
 from buildeye.pipeline.verdicts import JobVerdict, RunVerdicts
-from buildeye.reports.headline import AGAINST, GRAVITY, is_against
+from buildeye.reports.headline import GRAVITY
 
 NAME = 9
 """Cells that the name of a block takes, with the space after it."""
@@ -100,9 +100,9 @@ def _said(person: str, said_at: datetime, why: str, look: Look) -> list[str]:
 
 
 def _weighed(ours: Verdict, look: Look) -> Iterator[str]:
-    against = [reason for reason in ours.reasons if reason.weight < 0 or is_against(reason)]
-    speaking = [reason for reason in ours.reasons if reason.weight > 0 and reason not in against]
-    telling = [reason for reason in ours.reasons if reason.weight == 0 and reason not in against]
+    against = [reason for reason in ours.reasons if reason.weight < 0]
+    speaking = [reason for reason in ours.reasons if reason.weight > 0]
+    telling = [reason for reason in ours.reasons if reason.weight == 0]
     for name, reasons, colour in (("For", speaking, _GREEN), ("Against", against, _RED), ("Facts", telling, _DIM)):
         ordered = sorted(reasons, key=lambda reason: -abs(reason.weight))
         yield from _reasons(name, ordered, colour, look)
@@ -127,8 +127,8 @@ def _reasons(name: str, reasons: Sequence[Reason], colour: int, look: Look) -> l
 
 
 def _told(reason: Reason) -> str:
-    why = _plain(reason.why.removeprefix(AGAINST)).rstrip(".")
-    quote = cut(_plain(reason.quote), QUOTE)
+    why = _plain(reason.why).rstrip(".")
+    quote = "" if _plain(reason.quote) in why else cut(_plain(reason.quote), QUOTE)
     where = f"line {reason.line}, {_plain(reason.id)}" if reason.line is not None else _plain(reason.id)
     return f"{': '.join(filter(None, (why, quote)))} ({where})"
 
