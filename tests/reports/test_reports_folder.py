@@ -177,13 +177,13 @@ def test_the_table_of_a_pass_tells_each_cause_once_and_unknown_last(samples: dic
     rows = summary_table([finding for name in names for finding in samples[name]] + [trunk, other])
     assert [(row.cause, row.runs, row.what, row.who) for row in rows] == [
         (
-            Cause.INTERFERENCE, 2, "broken trunk (#9771) test_dflash_spec, 2 pull requests",
+            Cause.INTERFERENCE, 2, "broken trunk since #9771: test_dflash_spec, 2 pull requests",
             "maintainer: revert or fix forward",
         ),
         (Cause.CODE, 1, "#9822 failing test test_topk", "authors"),
         (
             Cause.INFRASTRUCTURE, 1, "#9830 runner a3-4-07: runner lost",
-            "infrastructure: look at the runner or service",
+            "infrastructure: drain a3-4-07",
         ),
         (Cause.UNKNOWN, 1, "Nightly-A2 no known error", "look: build-eye explain 26690112009"),
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """The root-cause analysis of a report: what is held to be true, why, what speaks against it, and where it came from."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -7,13 +8,14 @@ from buildeye.model import Cause, Evidence, Finding, MergeRange, Reason, Verdict
 from buildeye.reports import headline
 from buildeye.reports.addresses import commit_link, pull_link, range_link
 from buildeye.reports.markdown import code, plain, prose
-from buildeye.reports.origin import OF_TRUNK, culprits_of, is_certain
+from buildeye.reports.origin import OF_TRUNK, named_culprits
 from buildeye.reports.words import Language, category_label, uncapitalised, words
 from buildeye.triage.people import word_of
 
 MOST_REASONS: Final = 8
 """Weighed reasons that are told, the weightiest of them; `build-eye verdict show` tells all."""
 MOST_OF_LOG: Final = 3
+_WORD = re.compile(r"[\w.-]+")
 _SHOWN_ELSEWHERE = frozenset({"context", "tally", "job", "exit"})
 """Evidence that only repeats lines of the excerpt; the excerpt shows them in their place."""
 
@@ -68,8 +70,9 @@ def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
     given = [reason for reason in verdict.reasons if reason != word]
     overruled = [reason for reason in given if word and not reason.weight and reason.kind == "person"]
     clear = sorted((r for r in given if abs(r.weight) >= headline.CLEAR), key=lambda r: -abs(r.weight))[:MOST_REASONS]
-    speaking: list[Evidence] = [*overruled, *(reason for reason in clear if reason.weight > 0)]
-    against = [reason for reason in clear if reason.weight < 0]
+    # what we thought of another cause than the person's is told in one list
+    speaking: list[Evidence] = [*overruled, *(reason for reason in clear if reason.weight > 0 or word)]
+    against = [reason for reason in clear if reason not in speaking]
     log = _of_log(finding, given)
     guess = verdict.otherwise[0][0] if verdict.cause is Cause.UNKNOWN and verdict.otherwise and not word else None
     if guess is not None:
@@ -114,7 +117,8 @@ def _told(reason: Evidence, verdict: Verdict, say: Mapping[str, str]) -> str:
 def _is_repeated(reason: Evidence, verdict: Verdict) -> bool:
     """Does the quote say nothing that its sentence, or the report's head, does not say?"""
     quote = plain(reason.quote)
-    return bool(quote) and (quote in plain(reason.why) or verdict.signature.startswith(quote))
+    said = {*_WORD.findall(reason.why), "of"}
+    return reason.kind != "rule" and (said.issuperset(_WORD.findall(quote)) or verdict.signature.startswith(quote))
 
 
 def _otherwise(verdict: Verdict, say: Mapping[str, str]) -> list[str]:
@@ -134,11 +138,9 @@ def _origin(finding: Finding, say: Mapping[str, str]) -> list[str]:
     if verdict.cause is not Cause.INTERFERENCE or verdict.category not in OF_TRUNK:
         return []
     out = [item(say, "range", _range(finding, verdict.merge_range, say))] if verdict.merge_range else []
-    culprits = culprits_of(verdict, finding.pull_request)
+    sure, culprits = named_culprits(verdict, finding.pull_request)
     if not culprits:
         return out
-    pair = culprits[:2] if verdict.category == "concurrent-merge" else culprits[:1]
-    label = "culprits" if is_certain(verdict, *pair) else "culprits.likely"
     alone = verdict.merge_range is not None and verdict.merge_range.merges == 1
     told = []
     for culprit in culprits:
@@ -150,7 +152,7 @@ def _origin(finding: Finding, say: Mapping[str, str]) -> list[str]:
                 why=say["culprit.only"] if alone else prose(culprit.why),
             )
         )
-    return [*out, *_listed(colon(say, label), told)]
+    return [*out, *_listed(colon(say, f"culprits{sure}"), told)]
 
 
 def _range(finding: Finding, merges: MergeRange, say: Mapping[str, str]) -> str:

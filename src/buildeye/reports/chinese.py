@@ -100,6 +100,7 @@ CHINESE: Final = {
     "label.range": "引入范围",
     "label.culprits": "引入者",
     "label.culprits.likely": "很可能的引入者",
+    "label.culprits.possible": "以下之一引入",
     "label.person": "人工判定",
     "label.thought": "Build-Eye 原先的判断",
     "label.job": "作业",

@@ -100,6 +100,7 @@ ENGLISH: Final = {
     "label.range": "Came with",
     "label.culprits": "Brought by",
     "label.culprits.likely": "Likely brought by",
+    "label.culprits.possible": "One of these brought it",
     "label.person": "Judged by a person",
     "label.thought": "What Build-Eye thought",
     "label.job": "Job",

@@ -15,10 +15,9 @@ from buildeye.reports.markdown import code, link, prose
 from buildeye.reports.origin import (
     OF_TRUNK,
     Told,
-    culprits_of,
     first_seen,
-    is_certain,
     is_flaky,
+    named_culprits,
     origin_phrase,
     tries_phrase,
 )
@@ -154,20 +153,16 @@ def _span(text: str) -> str:
 
 def _culprits(failure: Failure, say: Mapping[str, str]) -> str:
     verdict = failure.verdict
-    culprits = culprits_of(verdict, failure.jobs[0][0].pull_request)[:3]
-    if not culprits:
-        return ""
+    sure, culprits = named_culprits(verdict, failure.jobs[0][0].pull_request)
+    pair = verdict.category == "concurrent-merge" and len(culprits) > 1 and sure != ".possible"
     named = [
         say["culprit.one"].format(
             change=f"#{culprit.pull_request}" if culprit.pull_request else _commit(failure, culprit.sha),
             percent=f"{culprit.probability * 100:.0f}",
         )
-        for culprit in culprits
+        for culprit in culprits[: 2 if pair else 3]
     ]
-    pair = verdict.category == "concurrent-merge" and len(culprits) > 1
-    key = "culprit.pair" if pair else "culprit"
-    key += ".high" if is_certain(verdict, *culprits[: 2 if pair else 1]) else ""
-    return say[key].format(list=some(named[: 2 if pair else 3], say))
+    return say[f"culprit{'.pair' if pair else ''}{sure}"].format(list=some(named, say)) if named else ""
 
 
 def _range(failure: Failure, say: Mapping[str, str]) -> str:

@@ -88,14 +88,14 @@ def summary(findings: Sequence[Finding], language: Language) -> str:
 
 
 def _why(verdict: Verdict, say: Mapping[str, str]) -> str:
-    """What made it so: a person's word, else the two weightiest reasons around it, in one sentence."""
+    """What made it so: a person's word, else the two weightiest reasons around it."""
     word = word_of(verdict)
     if word is not None:
         return say["summary.person"].format(person=prose(word.quote), why=prose(_sentence(word.why)))
     if verdict.cause is Cause.UNKNOWN:
         return ""
-    whys = [plain(r.why).rstrip(".") for r in verdict.reasons if _is_telling(r)]
-    return prose(_sentence("; ".join(whys[:_MOST_WHYS])))
+    telling = [reason for reason in verdict.reasons if _is_telling(reason)]
+    return " ".join(prose(_sentence(reason.why)) for reason in telling[:_MOST_WHYS])
 
 
 def claimed(finding: Finding | JobFinding) -> Cause:

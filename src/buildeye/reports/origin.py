@@ -65,6 +65,19 @@ def culprits_of(verdict: Verdict, pull_request: PullRequest | None) -> tuple[Cul
     return tuple(each for each in verdict.culprits if not each.pull_request or each.pull_request != own)
 
 
+def named_culprits(verdict: Verdict, pull_request: PullRequest | None) -> tuple[str, tuple[Culprit, ...]]:
+    """How surely changes may be named, and which: empty for certain, `.likely`, or `.possible` when none stands out.
+
+    Of changes that broke it together only, two are named together; beside a certain one no other is named.
+    """
+    culprits = culprits_of(verdict, pull_request)
+    first = culprits[: 2 if verdict.category == "concurrent-merge" else 1]
+    if culprits and is_certain(verdict, *first):
+        return "", first
+    likely = sum(culprit.probability for culprit in first) >= LIKELY
+    return ".likely" if likely else ".possible", culprits
+
+
 def is_certain(verdict: Verdict, *culprits: Culprit) -> bool:
     """Is it one of these, beyond "likely"?"""
     return verdict.level is Level.HIGH and sum(each.probability for each in culprits) >= CERTAIN

@@ -25,8 +25,8 @@ def category_label(language: Language, category: str) -> str:
 
 
 def uncapitalised(label: str) -> str:
-    """A label as it reads inside a sentence; one that starts with an abbreviation stays as it is."""
-    is_name = label[1:2].isupper() or label.startswith("GitHub")
+    """A label as it reads inside a sentence; one that starts with an abbreviation, or is Chinese, stays as it is."""
+    is_name = label[1:2].isupper() or label.startswith("GitHub") or not label.isascii()
     return label if is_name else label[:1].lower() + label[1:]
 
 
