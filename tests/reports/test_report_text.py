@@ -321,8 +321,8 @@ def test_a_title_says_since_when_the_trunk_is_broken_no_surer_than_that_is_known
         ("upstream-change", "`E2E-Full` run 501: it probably came from outside. Moved since it last passed: `numpy"),
         ("runner-contention", "PR #9861: not this change. Jobs waited 48 min for `linux-aarch64-a3-4`"),
         ("infrastructure", "PR #9830: not this change, the infrastructure failed. Runner `a3-4-07` is sick"),
-        ("flaky", "PR #9850: probably flaky. `test_stream` fails, but passed in attempt 1"),
-        ("merged", "`E2E-Full` run 501: the code probably needs a fix. `test_dflash_spec` fails since #9771 was"),
+        ("flaky", "PR #9850: probably flaky. `test_stream` fails; the job passed in attempt 1"),
+        ("merged", "`E2E-Full` run 501: the code probably needs a fix. Since #9771 was merged: `test"),
     ],
 )  # fmt: skip
 def test_a_title_names_where_a_failure_came_from(

@@ -93,11 +93,13 @@ def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
 
 
 def _of_log(finding: Finding, given: Sequence[Reason]) -> list[Evidence]:
-    """What the log and the job's facts say, the deciding line first."""
+    """What the log and the job's facts say; of rules the one that decided, the others are among the evidence."""
     job = headline.speaking_job(finding)
     every = (*(r for r in given if not r.weight), *(job.diagnosis.evidence if job else ()))
     facts = {(e.id, e.quote, e.line): e for e in reversed(every) if e.kind not in ("person", "history")}
-    return [e for e in reversed(facts.values()) if e.id not in _SHOWN_ELSEWHERE][:MOST_OF_LOG]
+    told = [e for e in reversed(facts.values()) if e.id not in _SHOWN_ELSEWHERE]
+    rule = next((e for e in told if e.kind == "rule"), None)
+    return [e for e in told if e.kind != "rule" or e is rule][:MOST_OF_LOG]
 
 
 def _listed(head: str, items: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from buildeye.model import Cause, Finding, JobFinding, Level, Reason, Verdict
+from buildeye.model import Cause, Finding, JobFinding, Level, Reason, Verdict, home_cause
 from buildeye.reports.markdown import code, plain, prose
 from buildeye.reports.origin import OF_TRUNK, Span, Told, brought_phrase, is_flaky, origin_phrase, tries_phrase
 from buildeye.reports.paths import as_utc
@@ -80,11 +80,18 @@ def summary(findings: Sequence[Finding], language: Language) -> str:
     if job is None:
         first = say["summary.no-jobs"].format(conclusion=code(finding.run.conclusion or finding.run.status))
         return " ".join(filter(None, (first, _besides(findings, say))))
-    told = prose(job.diagnosis.summary) or say["summary.silent"].format(job=code(job.job.name))
+    told = log_summary(job) or say["summary.silent"].format(job=code(job.job.name))
     why = _why(finding.verdict, say)
     if why and why not in told:
         told = f"{_first_sentence(told)} {why}"
     return " ".join(filter(None, (told, _besides(findings, say))))
+
+
+def log_summary(job: JobFinding, limit: int = 600) -> str:
+    """What the log says, its test as code; empty when it says nothing."""
+    text = job.diagnosis.summary
+    test = next((test for test in job.diagnosis.tests if text.startswith(f"{test}: ")), "")
+    return f"{code(test)}{prose(text[len(test) :], limit)}" if test else prose(text, limit)
 
 
 def _why(verdict: Verdict, say: Mapping[str, str]) -> str:
@@ -123,6 +130,8 @@ def _claim_key(finding: Finding) -> str:
         return f"claim.{cause}"
     if cause is verdict.cause and is_flaky(verdict):
         return f"claim.flaky.{verdict.level}"
+    if cause is Cause.CONFIGURATION and home_cause(verdict.category) is Cause.CODE:
+        cause = Cause.CODE  # such as the title of a pull request
     if cause is Cause.CONFIGURATION:
         return f"claim.configuration.{verdict.level}"
     kind = ("trunk" if verdict.category in OF_TRUNK else "outside") if nobody and cause is Cause.INTERFERENCE else cause
@@ -148,10 +157,10 @@ def origin_of(finding: Finding, language: Language) -> str:
 
 
 def _what(finding: Finding, language: Language) -> str:
-    """What fails: a test, a job nobody understands, else the kind of failure."""
+    """What fails: a test of the change, a job nobody understands, else the kind of failure."""
     say, cause, job = words(language), claimed(finding), speaking_job(finding)
     tests = job.diagnosis.tests if job else ()
-    if tests and cause not in NO_FAILURE:
+    if tests and cause in (Cause.CODE, Cause.CONFIGURATION, Cause.UNKNOWN):
         name = code(tests[0].rsplit("::", 1)[-1], 80)
         return say["detail.test" if len(tests) == 1 else "detail.tests"].format(count=len(tests), test=name)
     if cause is Cause.UNKNOWN:
@@ -194,7 +203,8 @@ def _counted(causes: Counter[Cause], say: Mapping[str, str]) -> str:
 
 def _is_telling(reason: Reason) -> bool:
     """Does it speak for the verdict clearly, and does it not come from the log, whose summary is told already?"""
-    around = reason.kind in ("history", "infrastructure", "person") and reason.id not in (SAID, OVERRULED)
+    around = reason.kind in ("history", "infrastructure", "person")
+    around = around and reason.id not in (SAID, OVERRULED, "own-merge-likely")  # the title names the merge
     return around and reason.weight >= CLEAR and bool(reason.why.strip())
 
 

@@ -55,7 +55,7 @@ def _row(finding: Finding) -> str:
         link(prose(run.name or str(run.id), 80), run.html_url),
         link(f"#{pull.number}", pull.html_url) if pull else "",
         f"{cause} / {prose(label)}{level}",
-        ". ".join(filter(None, (headline.origin_of(finding, "en"), prose(job.diagnosis.summary, 300) if job else ""))),
+        ". ".join(filter(None, (headline.origin_of(finding, "en"), headline.log_summary(job, 300) if job else ""))),
     )
     return "| " + " | ".join(map(cell, cells)) + " |"
 
