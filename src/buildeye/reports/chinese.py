@@ -70,6 +70,7 @@ CHINESE: Final = {
     "detail.passed.run": "{what}；同一提交的该作业在运行 {number} 中通过",
     "detail.brought": "{what}；此改动合并后 {branch} 同样失败",
     "detail.merged": "自 {since} 合并起：{what}",
+    "span.h": "{count} 小时",
     "span.min": "{count} 分钟",
     "span.s": "{count} 秒",
     "trunk": "基准分支",

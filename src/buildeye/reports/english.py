@@ -70,6 +70,7 @@ ENGLISH: Final = {
     "detail.passed.run": "{what}; the job passed on the same commit in run {number}",
     "detail.brought": "{what}; {branch} fails alike since this was merged",
     "detail.merged": "Since {since} was merged: {what}",
+    "span.h": "{count} h",
     "span.min": "{count} min",
     "span.s": "{count} s",
     "trunk": "The base branch",

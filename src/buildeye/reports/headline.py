@@ -67,7 +67,7 @@ def title(findings: Sequence[Finding], language: Language) -> str:
     name = _subject(finding, say)
     others = _not_covered(findings)
     partly = others.keys() & {Cause.CODE, Cause.CONFIGURATION}
-    claim = say["claim.partly" if partly and finding.pull_request else _claim_key(finding)]
+    claim = say["claim.partly" if partly and is_of_change(finding) else _claim_key(finding)]
     detail = _detail(finding, language)
     text = say["title" if detail else "title.plain"].format(subject=name, claim=claim, detail=detail)
     return say["title.besides"].format(title=text, list=_counted(others, say)) if others else text
@@ -125,7 +125,7 @@ def _subject(finding: Finding, say: Mapping[str, str]) -> str:
 
 def _claim_key(finding: Finding) -> str:
     cause, verdict = claimed(finding), finding.verdict
-    nobody = "" if finding.pull_request else ".nobody"
+    nobody = "" if is_of_change(finding) else ".nobody"
     if cause in NO_FAILURE or cause is Cause.UNKNOWN:
         return f"claim.{cause}"
     if cause is verdict.cause and is_flaky(verdict):
@@ -163,7 +163,7 @@ def _what(finding: Finding, language: Language) -> str:
     if tests and cause in (Cause.CODE, Cause.CONFIGURATION, Cause.UNKNOWN):
         name = code(tests[0].rsplit("::", 1)[-1], 80)
         return say["detail.test" if len(tests) == 1 else "detail.tests"].format(count=len(tests), test=name)
-    if cause is Cause.UNKNOWN:
+    if cause is Cause.UNKNOWN or (finding.verdict.category == "test-failure" and cause is Cause.CODE):
         return say["detail.job"].format(job=code(job.job.name, 80)) if job else ""
     return "" if cause is Cause.NONE else prose(category_label(language, finding.verdict.category))
 
@@ -175,8 +175,15 @@ def told_of(finding: Finding, language: Language, span: Span = code) -> Told:
 
 
 def base_branch(finding: Finding, span: Span) -> str:
-    """The branch that a run is for; empty when it is not known."""
-    return span(finding.pull_request.base_ref if finding.pull_request else finding.run.head_branch)
+    """The branch that a change goes into, or that was built itself; empty when it is not known."""
+    if finding.pull_request is not None:
+        return span(finding.pull_request.base_ref)
+    return "" if is_of_change(finding) else span(finding.run.head_branch)
+
+
+def is_of_change(finding: Finding) -> bool:
+    """Was a change built that is not merged? GitHub does not name the pull request of one from a fork."""
+    return finding.pull_request is not None or finding.run.event.startswith("pull_request")
 
 
 def _not_covered(findings: Sequence[Finding]) -> Counter[Cause]:

@@ -23,6 +23,8 @@ SHA: Final = 10
 """Characters of a commit that are shown."""
 
 _WAITED = re.compile(r"waited (?P<wait>\d+) (?P<unit>min|s) for .*; usual are (?P<usual>\d+) (?P<usual_unit>min|s)$")
+_WAITS = (("wait", "unit"), ("usual", "usual_unit"))
+_LONG = 300  # minutes; from here on people count hours
 _LOADED = re.compile(r"^(?P<waiting>\d+) jobs waited for .* while (?P<running>\d+) ran; usually (?P<usual>\d+) wait$")
 _OF = re.compile(r"(?P<passed>\d+) of (?P<tried>\d+)")
 _PLACE = re.compile(r"(?P<kind>attempt|run) (?P<number>\d+)")
@@ -168,12 +170,17 @@ def wait_phrase(told: Told) -> str:
     """How long jobs waited for a runner, or how many did; empty when neither is known."""
     deep, loaded = speaking(told.verdict, "queue-deep"), speaking(told.verdict, "pool-loaded")
     if deep and (found := _WAITED.search(deep.why)):
-        wait = told.say[f"span.{found['unit']}"].format(count=found["wait"])
-        usual = told.say[f"span.{found['usual_unit']}"].format(count=found["usual"])
+        wait, usual = (_span(told, found[name], found[unit]) for name, unit in _WAITS)
         return told.say["detail.wait"].format(wait=wait, usual=usual, pool=told.span(deep.quote))
     if loaded and (found := _LOADED.search(loaded.why)):
         return told.say["detail.load"].format(pool=told.span(loaded.quote), **found.groupdict())
     return ""
+
+
+def _span(told: Told, count: str, unit: str) -> str:
+    if unit == "min" and int(count) >= _LONG:
+        return told.say["span.h"].format(count=round(int(count) / 60))
+    return told.say[f"span.{unit}"].format(count=count)
 
 
 def _of_runner(told: Told) -> str:

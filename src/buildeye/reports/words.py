@@ -7,9 +7,12 @@ logs and rules is not translated. Both languages have the same keys, and a test 
 from collections.abc import Mapping
 from typing import Literal
 
+from buildeye.model.labels import uncapitalised
 from buildeye.reports import labels
 from buildeye.reports.chinese import CHINESE
 from buildeye.reports.english import ENGLISH
+
+__all__ = ["Language", "category_label", "uncapitalised", "words"]
 
 Language = Literal["en", "zh"]
 
@@ -22,12 +25,6 @@ def words(language: Language) -> Mapping[str, str]:
 def category_label(language: Language, category: str) -> str:
     """A category as people say it; a category that a pack added is its own label."""
     return _LABELS[language].get(category, category.replace("-", " "))
-
-
-def uncapitalised(label: str) -> str:
-    """A label as it reads inside a sentence; one that starts with an abbreviation, or is Chinese, stays as it is."""
-    is_name = label[1:2].isupper() or label.startswith("GitHub") or not label.isascii()
-    return label if is_name else label[:1].lower() + label[1:]
 
 
 _WORDS: dict[Language, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
