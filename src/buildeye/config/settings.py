@@ -174,6 +174,9 @@ class Classification(Section):
         Thresholds, "least probability for each word of confidence", "high, medium and low, each at most the one before"
     )
     known_flaky_window_days: Count = counted(21, "days", 1, 365, "days a failure's history counts")
+    reconsider_days: Count = counted(
+        7, "days", 0, 90, "days back to which each pass judges again what it had judged; 0: never"
+    )
     related_hours_before: Count = counted(
         12, "hours", 0, 168, "hours before a failure in which others count as related"
     )

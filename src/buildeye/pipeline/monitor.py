@@ -13,15 +13,17 @@ from pathlib import Path
 from buildeye.config import Settings
 from buildeye.github.client import GitHub
 from buildeye.logs.ruleset import load_ruleset
-from buildeye.logstore import open_log_store
-from buildeye.model import BuildEyeError, Finding, Run
+from buildeye.logstore import LogStore, open_log_store
+from buildeye.model import BuildEyeError, Finding, PoolLoad, Run, VerdictChange
 from buildeye.pipeline.artifacts import Fetched, read_of_pass
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import Around, Baselines, Read, cancelled, classify
 from buildeye.pipeline.history import history_around, thresholds_of, window_of
 from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.people import overrule
+from buildeye.pipeline.pressure import loads_of_pass
 from buildeye.pipeline.recommend import recommend
+from buildeye.pipeline.reconsider import keep_verdicts, reconsider
 from buildeye.pipeline.sync import Scope, sync
 from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
@@ -38,7 +40,7 @@ class Pass:
     """What one pass found and did.
 
     `archive` is None when nothing was to be archived, and when that failed: then `archive_error` says why. `tests` is
-    None when no test reports were asked for.
+    None when no test reports were asked for. `changed` are verdicts of earlier passes that are judged otherwise now.
     """
 
     runs: Sequence[Run]
@@ -49,6 +51,7 @@ class Pass:
     archive: ArchiveResult | None = None
     archive_error: BuildEyeError | None = None
     tests: Fetched | None = None
+    changed: Sequence[VerdictChange] = ()
 
 
 def monitor(
@@ -67,8 +70,10 @@ def monitor(
     sync(Scope.of(github, warehouse, logs, settings, now, progress, warn), since)
     keep_baselines(warehouse, logs, settings.target_repository.full_name, since)
     builds = builds_between(warehouse, logs, settings, since, now + CLOCKS, warn)
-    findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)))
-    _keep_verdicts(warehouse, findings, settings.target_repository.full_name)
+    loads = loads_of_pass(settings, now - _longest(settings), now, warn)
+    findings = judged(builds, warehouse, settings, now, progress.start("failures", len(builds)), loads)
+    changed = _keep_and_reconsider(warehouse, findings, settings, now, loads)
+    findings += _changed_before(warehouse, logs, settings, now, changed, findings, loads, warn)
     findings = advised(overrule(findings, warehouse, settings.target_repository.full_name), settings)
     stops = [kind for _, kind in cancelled(builds)]
     reports = write_reports(
@@ -81,7 +86,40 @@ def monitor(
     done, error = (None, None) if dry_run or not archive_address(settings) else _archive(settings)
     runs = [b.run for b in builds]
     tests = read_of_pass(github, warehouse, settings, runs, now, warn=warn, start=progress.start)
-    return Pass(runs, findings, stops.count("superseded"), stops.count("by-user"), reports, done, error, tests)
+    stopped = stops.count("superseded"), stops.count("by-user")
+    return Pass(runs, findings, *stopped, reports, done, error, tests, changed)
+
+
+def _longest(settings: Settings) -> timedelta:
+    """How far back a pass judges: what it looks at, and what it judges again."""
+    hours = max(settings.monitoring.lookback_hours, 24 * settings.classification.reconsider_days)
+    return timedelta(hours=hours + settings.classification.related_hours_before)
+
+
+def _keep_and_reconsider(
+    warehouse: Warehouse, findings: Sequence[Finding], settings: Settings, now: datetime, loads: Sequence[PoolLoad]
+) -> list[VerdictChange]:
+    verdicts = [job.verdict for finding in findings for job in finding.jobs]
+    changes = keep_verdicts(warehouse, verdicts, settings.target_repository.full_name, now)
+    return changes + reconsider(warehouse, settings, now, {verdict.job_id for verdict in verdicts}, loads)
+
+
+def _changed_before(
+    warehouse: Warehouse,
+    logs: LogStore,
+    settings: Settings,
+    now: datetime,
+    changed: Sequence[VerdictChange],
+    findings: Sequence[Finding],
+    loads: Sequence[PoolLoad],
+    warn: Callable[[str], None],
+) -> list[Finding]:
+    """Findings of earlier runs whose verdict changed, so that their reports change too."""
+    missing = {change.run_id for change in changed} - {finding.run.id for finding in findings}
+    if not missing:
+        return []
+    builds = builds_between(warehouse, logs, settings, now - _longest(settings), now, warn, only=missing)
+    return judged(builds, warehouse, settings, now, lambda _: None, loads)
 
 
 def judged(
@@ -90,6 +128,7 @@ def judged(
     settings: Settings,
     now: datetime,
     progress: Callable[[int], None],
+    loads: Sequence[PoolLoad] = (),
 ) -> list[Finding]:
     """Verdicts on the runs that failed, judged beside what the warehouse holds."""
     rules = load_ruleset(settings.storage.knowledge_dirs)
@@ -97,7 +136,7 @@ def judged(
     around: Around | None = None
     green: Baselines | None = None
     if warehouse is not None:
-        around = partial(_around, warehouse, settings, now)
+        around = partial(_around, warehouse, settings, now, loads)
         green = partial(stored_baselines, warehouse, target.full_name, target.branch)
     return classify(
         builds,
@@ -117,7 +156,9 @@ def advised(findings: Sequence[Finding], settings: Settings) -> list[Finding]:
     return recommend(findings, load_templates(settings.storage.knowledge_dirs), settings.target_repository.branch)
 
 
-def _around(warehouse: Warehouse, settings: Settings, now: datetime, reads: Sequence[Read]) -> History:
+def _around(
+    warehouse: Warehouse, settings: Settings, now: datetime, loads: Sequence[PoolLoad], reads: Sequence[Read]
+) -> History:
     """What the warehouse knows around these failures; their diagnoses are kept first, since questions go by them."""
     repository = settings.target_repository.full_name
     warehouse.write_diagnoses([JobDiagnosis(repository, r.build.run.id, r.job.id, r.diagnosis, now) for r in reads])
@@ -125,11 +166,7 @@ def _around(warehouse: Warehouse, settings: Settings, now: datetime, reads: Sequ
         [JobEnvironment(repository, r.build.run.id, r.job.id, r.environment, now) for r in reads if r.environment]
     )
     ends = [r.job.completed_at or r.build.run.updated_at or now for r in reads]
-    return history_around(warehouse, settings, min(ends), max(ends), now)
-
-
-def _keep_verdicts(warehouse: Warehouse, findings: Sequence[Finding], repository: str) -> None:
-    warehouse.write_verdicts([j.verdict for f in findings for j in f.jobs], repository)
+    return history_around(warehouse, settings, min(ends), max(ends), now, loads=loads)
 
 
 def archive_address(settings: Settings) -> str:

@@ -1,6 +1,6 @@
 """The builds of a time window as the warehouse has them: what is judged, without asking GitHub."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +15,7 @@ from buildeye.triage.facts import can_hold_failures, is_failure
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.reading import job_of, run_of
 
+EVERY = 2**31
 MISSING = "its log could not be had"
 
 
@@ -25,10 +26,16 @@ def builds_between(
     since: datetime,
     until: datetime,
     warn: Callable[[str], None],
+    only: Set[int] | None = None,
 ) -> list[Build]:
-    """Runs of the watched workflows created from `since` to `until`, newest first, at most `monitoring.max_runs`."""
+    """Runs of the watched workflows created from `since` to `until`, newest first, at most `monitoring.max_runs`.
+
+    With `only`, those runs (ids) alone, however many others there are.
+    """
     asked: dict[str, Any] = {"repository": settings.target_repository.full_name, "since": since, "until": until}
-    rows = warehouse.ask("runs_between", limit=settings.monitoring.max_runs, **asked)
+    limit = settings.monitoring.max_runs if only is None else EVERY
+    rows = warehouse.ask("runs_between", limit=limit, **asked)
+    rows = [row for row in rows if only is None or row["id"] in only]
     runs = [run for row in rows if of_workflows((run := run_of(row)).path, settings.workflows)]
     jobs: dict[int, list[tuple[Job, dict[str, Any]]]] = {}
     for row in warehouse.ask("jobs_of_runs_between", **asked):

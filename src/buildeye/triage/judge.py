@@ -144,9 +144,9 @@ def reconsidered(before: Verdict, after: Verdict, least: float = 0.15) -> bool:
 
 
 _GRAVITY = (
-    Cause.INTERFERENCE,
     Cause.CODE,
     Cause.CONFIGURATION,
+    Cause.INTERFERENCE,
     Cause.INFRASTRUCTURE,
     Cause.UNKNOWN,
     Cause.CANCELLED,
@@ -155,7 +155,7 @@ _GRAVITY = (
 
 
 def speak_for_run(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that stands for a run: a known cause first, then the surer, then the one that asks for a change."""
+    """The verdict that stands for several: a known cause first, then the surer, then the one its author must act on."""
     return min(
         verdicts,
         key=lambda v: (_GRAVITY.index(v.cause) >= 4, -round(v.confidence, 1), _GRAVITY.index(v.cause), v.job_id),

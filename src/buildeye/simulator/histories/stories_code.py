@@ -17,6 +17,8 @@ from buildeye.simulator.histories.world import World
 TRUNK, TOGETHER, FLAKY = "broken-trunk", "concurrent-merge", "flaky"
 _NEVER = datetime.max.replace(tzinfo=UTC)
 """Since when something is broken that has not merged."""
+_MANY_JOBS = 7
+"""When more jobs than that are broken, people hurry."""
 
 
 @dataclass(slots=True)
@@ -103,7 +105,7 @@ def concurrent_merge(world: World, key: str, at: datetime, rng: Random) -> None:
     if failure == "own-import":
         words |= {"module": f"vllm_ascend_sim.{place.area}.{place.stem}", "file": place.file}
     if failure == "own-signature":
-        jobs = BUILDS - NATIVE
+        jobs = (BUILDS - NATIVE) & on_pool(rng.choice(("cpu", "a3", "a2")))
         words |= {"stem": place.stem}
     kernel = failure == "own-signature"
     files = ((place.kernel, place.file), (user.kernel,)) if kernel else ((place.file,), (user.file, user.test_file()))
@@ -154,8 +156,9 @@ def _short_life(world: World, draft: PullDraft, opened: datetime, merged: dateti
 
 
 def _repair(world: World, key: str, breakage: _Breakage, at: datetime, rng: Random) -> None:
-    """A fix or a revert merges after twenty minutes or after two days, mostly within a shift."""
-    last = min(max(rng.lognormvariate(1.5, 1.0), 0.35), 50.0)
+    """A fix or a revert merges after twenty minutes or after two days, mostly within a shift; sooner when all fails."""
+    everywhere = sum(len(hazard.jobs or ()) for hazard in breakage.hazards) > _MANY_JOBS
+    last = min(max(rng.lognormvariate(0.8 if everywhere else 1.5, 1.0), 0.35), 50.0)
     until = at + timedelta(hours=last)
     place = breakage.place
     brought = breakage.culprits[-1]
