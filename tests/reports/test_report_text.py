@@ -30,7 +30,7 @@ from buildeye.model import (
 )
 from buildeye.reports import Language, labels, origin, render_report, table
 from buildeye.reports.markdown import code, prose
-from buildeye.reports.words import words
+from buildeye.reports.words import percent, words
 from buildeye.triage.weights import packaged_weights
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -356,3 +356,8 @@ def test_titles_ask_for_evidence_that_judges_give() -> None:
     }
     assert len(ids) > 10
     assert ids <= packaged_weights().evidence.keys()
+
+
+@pytest.mark.parametrize(("probability", "told"), [(0.995, "99"), (1.0, "100"), (0.904, "90"), (0.0, "0")])
+def test_no_probability_below_one_is_told_as_a_hundred_percent(probability: float, told: str) -> None:
+    assert percent(probability) == told

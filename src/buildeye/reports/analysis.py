@@ -9,7 +9,7 @@ from buildeye.reports import headline
 from buildeye.reports.addresses import commit_link, pull_link, range_link
 from buildeye.reports.markdown import code, plain, prose
 from buildeye.reports.origin import OF_TRUNK, named_culprits
-from buildeye.reports.words import Language, category_label, uncapitalised, words
+from buildeye.reports.words import Language, category_label, percent, uncapitalised, words
 from buildeye.triage.people import word_of
 
 MOST_REASONS: Final = 8
@@ -23,10 +23,10 @@ _SHOWN_ELSEWHERE = frozenset({"context", "tally", "job", "exit"})
 def analysis_of(finding: Finding, language: Language) -> list[str]:
     """The list items about one run, as lines of Markdown."""
     say, verdict = words(language), finding.verdict
-    percent = f"{say[f'level.{verdict.level}']} ({verdict.confidence * 100:.0f} %)"
+    sure = f"{say[f'level.{verdict.level}']} ({percent(verdict.confidence)} %)"
     return [
         item(say, "classification", _classification(verdict, language)),
-        item(say, "confidence", percent),
+        item(say, "confidence", sure),
         item(say, "determinism", say[f"determinism.{verdict.determinism}"]),
         *_said(verdict, say),
         *_reasons(finding, say),
@@ -128,7 +128,7 @@ def _otherwise(verdict: Verdict, say: Mapping[str, str]) -> list[str]:
     if verdict.person or not verdict.otherwise:
         return []
     told = [
-        say["otherwise.one"].format(cause=say[f"cause.{cause}"], percent=f"{probability * 100:.0f}")
+        say["otherwise.one"].format(cause=say[f"cause.{cause}"], percent=percent(probability))
         for cause, probability in verdict.otherwise
     ]
     return [item(say, "perhaps" if verdict.cause is Cause.UNKNOWN else "otherwise", say["list"].join(told))]
@@ -150,7 +150,7 @@ def _origin(finding: Finding, say: Mapping[str, str]) -> list[str]:
         told.append(
             say["culprit"].format(
                 change=pull_link(finding, number) if number else commit_link(finding, culprit.sha),
-                percent=f"{culprit.probability * 100:.0f}",
+                percent=percent(culprit.probability),
                 why=say["culprit.only"] if alone else prose(culprit.why),
             )
         )

@@ -22,7 +22,7 @@ from buildeye.reports.origin import (
     tries_phrase,
 )
 from buildeye.reports.whose import Failure, Whose, is_judged, retry_of
-from buildeye.reports.words import Language, category_label, uncapitalised, words
+from buildeye.reports.words import Language, category_label, percent, uncapitalised, words
 from buildeye.triage.situation import Retry
 
 MOST_NAMED = 5
@@ -106,7 +106,7 @@ def _sure(failure: Failure, language: Language) -> str:
     label = quiet(category_label(language, verdict.category), 60)
     if failure.whose is Whose.OUTSIDE and verdict.cause is not Cause.INFRASTRUCTURE:
         label = say["label.flaky"].format(label=uncapitalised(label))
-    told = say[f"sure.{verdict.level}"].format(label=label, percent=f"{verdict.confidence * 100:.0f}")
+    told = say[f"sure.{verdict.level}"].format(label=label, percent=percent(verdict.confidence))
     person = [say["item.person"].format(person=literal(verdict.person, 60))] if verdict.person else []
     return say["comma"].join([told, *_runner(failure, say), *person])
 
@@ -116,11 +116,11 @@ def _unsure(verdict: Verdict, language: Language) -> str:
     say = comment_words(language)
     if verdict.level is not Level.NONE:
         return say["label.unknown"]
-    told = say["sure.none"].format(label=say["label.unknown"], percent=f"{verdict.confidence * 100:.0f}")
+    told = say["sure.none"].format(label=say["label.unknown"], percent=percent(verdict.confidence))
     cause, probability = next(iter(verdict.otherwise), (Cause.UNKNOWN, 0.0))
     if cause is Cause.UNKNOWN:
         return told
-    guess = say["sure.next"].format(cause=words(language)[f"cause.{cause}"], percent=f"{probability * 100:.0f}")
+    guess = say["sure.next"].format(cause=words(language)[f"cause.{cause}"], percent=percent(probability))
     return say["comma"].join([say["label.unknown"], guess])
 
 
@@ -158,7 +158,7 @@ def _culprits(failure: Failure, say: Mapping[str, str]) -> str:
     named = [
         say["culprit.one"].format(
             change=f"#{culprit.pull_request}" if culprit.pull_request else _commit(failure, culprit.sha),
-            percent=f"{culprit.probability * 100:.0f}",
+            percent=percent(culprit.probability),
         )
         for culprit in culprits[: 2 if pair else 3]
     ]

@@ -17,7 +17,7 @@ from buildeye.reports.markdown import Word, cell, code, fence, front_matter, lin
 from buildeye.reports.origin import is_flaky
 from buildeye.reports.paths import as_utc, day, group
 from buildeye.reports.whose import retry_of
-from buildeye.reports.words import Language, category_label, words
+from buildeye.reports.words import Language, category_label, percent, words
 from buildeye.triage.situation import Retry
 
 MOST_NAMES = 20
@@ -215,7 +215,7 @@ def _jobs(findings: Sequence[Finding], language: Language) -> list[str]:
             link(code(job.job.name), job.job.html_url),
             say[f"cause.{job.verdict.cause}"],
             prose(category_label(language, job.verdict.category)),
-            f"{job.verdict.confidence * 100:.0f} %" + (f" ({prose(job.verdict.person)})" if job.verdict.person else ""),
+            f"{percent(job.verdict.confidence)} %" + (f" ({prose(job.verdict.person)})" if job.verdict.person else ""),
             code(job.job.runner_name or ""),
             str(key.number) if key else "",
         )

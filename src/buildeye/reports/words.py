@@ -12,7 +12,7 @@ from buildeye.reports import labels
 from buildeye.reports.chinese import CHINESE
 from buildeye.reports.english import ENGLISH
 
-__all__ = ["Language", "category_label", "uncapitalised", "words"]
+__all__ = ["Language", "category_label", "percent", "uncapitalised", "words"]
 
 Language = Literal["en", "zh"]
 
@@ -25,6 +25,11 @@ def words(language: Language) -> Mapping[str, str]:
 def category_label(language: Language, category: str) -> str:
     """A category as people say it; a category that a pack added is its own label."""
     return _LABELS[language].get(category, category.replace("-", " "))
+
+
+def percent(probability: float) -> str:
+    """A probability in whole percent, without the sign; only what is certain is 100."""
+    return f"{probability * 100:.0f}" if probability >= 1 else str(min(round(probability * 100), 99))
 
 
 _WORDS: dict[Language, Mapping[str, str]] = {"en": ENGLISH, "zh": CHINESE}
