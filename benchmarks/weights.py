@@ -34,7 +34,7 @@ from buildeye.warehouse import Warehouse, open_warehouse  # noqa: E402
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FITTED, CALIBRATED = (1, 2, 3), (4,)
 """Seeds of the histories that weights are fitted on, and of those that what they say is measured on."""
-POINTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.995, 1.0)
+POINTS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.995, 1.0)
 HEAD = "# What was right where so much was stated, measured on histories that the weights were not fitted on.\n"
 
 

@@ -6,8 +6,9 @@ set it, the more it costs (a Gaussian prior, that is: a maximum a posteriori est
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import log
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from buildeye.model import Cause, Determinism, Diagnosis
 from buildeye.simulator.facts import Truth
 from buildeye.triage.evidence import Piece
-from buildeye.triage.fusion import is_guess
+from buildeye.triage.fusion import prior_scores, rows_of
 from buildeye.triage.weights import Weights
 
 Array = npt.NDArray[np.float64]
@@ -43,37 +44,35 @@ def explanation_of(truth: Truth, weights: Weights) -> str:
 def fit(
     examples: Sequence[Example], weights: Weights, *, pull: float = 2.0, steps: int = 1500
 ) -> dict[str, dict[str, float]]:
-    """New numbers by table row (`prior.code`, `evidence.base-broken`, `sureness` ...)."""
-    names = list(weights.causes)
-    rows = row_names(weights)
+    """New weights by kind of evidence; what is probable before evidence stays as it is."""
+    names, rows = list(weights.causes), list(weights.evidence)
     index = {row: position for position, row in enumerate(rows)}
     start, free = tables(weights, rows, names)
     x = np.zeros((len(examples), len(rows)))
-    y = np.zeros(len(examples), dtype=int)
-    counts = np.array([example.counts for example in examples])
+    before = np.zeros((len(examples), len(names)))
     for position, example in enumerate(examples):
-        for row, strength in features(example, weights):
-            if row in index:
-                x[position, index[row]] += strength
-        y[position] = names.index(example.truth)
-    truth = np.eye(len(names))[y]
-    found = _descend(x, truth, counts, start, free, pull, steps)
+        scores = prior_scores(example.diagnosis, weights)
+        before[position] = [scores[name] for name in names]
+        for piece in example.pieces:
+            if rows_of(piece, example.diagnosis, weights):
+                x[position, index[piece.id]] += piece.strength
+    truth = np.eye(len(names))[[names.index(example.truth) for example in examples]]
+    counts = np.array([example.counts for example in examples])
+    found = _descend(x, before, truth, counts, start, free, pull, steps)
     return {
-        row: {
-            name: round(float(found[index[row], column]), 2)
-            for column, name in enumerate(names)
-            if free[index[row], column]
-        }
-        for row in rows
+        row: {name: round(float(found[i, j]), 2) for j, name in enumerate(names) if free[i, j]}
+        for row, i in index.items()
     }
 
 
-def _descend(x: Array, truth: Array, counts: Array, start: Array, free: Array, pull: float, steps: int) -> Array:
+def _descend(
+    x: Array, before: Array, truth: Array, counts: Array, start: Array, free: Array, pull: float, steps: int
+) -> Array:
     """Adam (Kingma and Ba 2015) on the whole set."""
     weights = start.copy()
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, steps + 1):
-        scores = x @ weights
+        scores = before + x @ weights
         scores -= scores.max(axis=1, keepdims=True)
         shares = np.exp(scores)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -85,47 +84,17 @@ def _descend(x: Array, truth: Array, counts: Array, start: Array, free: Array, p
     return weights
 
 
-def row_names(weights: Weights) -> list[str]:
-    """All rows of the tables; sureness is one row a cause, since it counts for that cause alone."""
-    named: Sequence[tuple[str, Mapping[str, object]]] = (
-        ("prior", weights.prior), ("group", weights.group), ("evidence", weights.evidence),
-    )  # fmt: skip
-    return [f"{table}.{row}" for table, rows in named for row in rows] + [f"sureness.{c}" for c in weights.sureness]
-
-
 def tables(weights: Weights, rows: Sequence[str], names: Sequence[str]) -> tuple[Array, Array]:
-    """The numbers as a matrix, and which of them may move."""
+    """The weights as a matrix, and which of them may move."""
     start, free = np.zeros((len(rows), len(names))), np.zeros((len(rows), len(names)))
     for position, row in enumerate(rows):
-        table, _, name = row.partition(".")
-        if table == "sureness":
-            values: Mapping[str, float] = {name: weights.sureness[name]}
-        else:
-            values = {"prior": weights.prior, "group": weights.group, "evidence": weights.evidence}[table][name]
-        for explanation, value in values.items():
+        for explanation, value in weights.evidence[row].items():
             start[position, names.index(explanation)] = value
             free[position, names.index(explanation)] = 1.0
     return start, free
 
 
-def features(example: Example, weights: Weights) -> list[tuple[str, float]]:
-    """The rows that speak in an example, and how strongly."""
-    diagnosis, said = example.diagnosis, str(example.diagnosis.cause)
-    guessed = is_guess(diagnosis)
-    found = [(f"prior.{'guess' if guessed else said if said in weights.prior else 'unknown'}", 1.0)]
-    sure = min(max(diagnosis.confidence, 0.02), 0.98)
-    found.append((f"sureness.{said}", log(sure / (1 - sure))))
-    if not guessed:
-        found.append((f"group.{weights.group_of(diagnosis.category)}", 1.0))
-    found += [
-        (f"evidence.{piece.id}", piece.strength)
-        for piece in example.pieces
-        if guessed or not weights.is_mute(piece.id, diagnosis.category)
-    ]
-    return found
-
-
-_TABLE = re.compile(r"^\[([\w.-]+)\]")
+_TABLE = re.compile(r"^\[evidence\.([\w-]+)\]")
 _NUMBER = re.compile(r"^([\w-]+)( = )(-?[\d.]+)$")
 
 
@@ -133,29 +102,42 @@ def rewritten(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
     """The file with the new numbers; comments and order stay."""
     table, lines = "", []
     for line in text.splitlines():
-        if match := _TABLE.match(line):
-            table = match[1]
-        elif (match := _NUMBER.match(line)) and table != "calibration":
-            row = {match[1]: found[f"sureness.{match[1]}"][match[1]]} if table == "sureness" else found.get(table, {})
+        if line.startswith("["):
+            match = _TABLE.match(line)
+            table = match[1] if match else ""
+        elif match := _NUMBER.match(line):
+            row = found.get(table, {})
             if match[1] in row:
                 line = f"{match[1]} = {row[match[1]]}"
         lines.append(line)
     return "\n".join(lines) + "\n"
 
 
-def isotonic(stated: Sequence[float], right: Sequence[bool], points: Sequence[float]) -> list[tuple[float, float]]:
-    """Measured shares at the points, never falling (pool adjacent violators), drawn a little towards one half."""
-    order = np.argsort(stated)
-    values = [[float(right[i]), 1.0, stated[i]] for i in order]
-    pooled: list[list[float]] = []
-    for value, count, at in values:
-        pooled.append([value, count, at * count])
-        while len(pooled) > 1 and pooled[-2][0] >= pooled[-1][0]:
-            last = pooled.pop()
-            before = pooled.pop()
-            total = before[1] + last[1]
-            pooled.append([(before[0] * before[1] + last[0] * last[1]) / total, total, before[2] + last[2]])
-    xs = [block[2] / block[1] for block in pooled]
-    ys = [(block[0] * block[1] + 0.5) / (block[1] + 1.0) for block in pooled]
-    ys = list(np.maximum.accumulate(ys))
-    return [(point, round(float(np.interp(point, xs, ys)), 3)) for point in points]
+def thinned(examples: Sequence[Example], rng: Random, share: float = 0.5) -> list[Example]:
+    """Each example as it is and once with pieces missing by chance, for half each: warehouses know parts of the truth.
+
+    Without this, evidence that mostly comes together would share one weight, and alone would say too little.
+    """
+    found = []
+    for example in examples:
+        kept = tuple(piece for piece in example.pieces if rng.random() > share)
+        found += [replace(example, counts=example.counts / 2), replace(example, pieces=kept, counts=example.counts / 2)]
+    return found
+
+
+def isotonic(
+    stated: Sequence[float], right: Sequence[bool], points: Sequence[float], *, trust: float = 40.0
+) -> list[tuple[float, float]]:
+    """Measured shares around each point, never falling; as if `trust` more cases had been as right as was stated.
+
+    Of the cases between the neighbours of a point; what is below 0.5 is told as unknown and stays as stated.
+    """
+    xs, ys = np.array(stated), np.array(right, dtype=float)
+    edges = [0.0, *((low + high) / 2 for low, high in pairwise(points)), 1.01]
+    found, top = [], 0.0
+    for point, low, high in zip(points, edges, edges[1:], strict=False):
+        here = (xs >= low) & (xs < high)
+        value = (ys[here].sum() + trust * point) / (here.sum() + trust) if point > 0.5 else point
+        top = max(top, value)
+        found.append((point, round(float(top), 3)))
+    return found

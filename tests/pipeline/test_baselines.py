@@ -14,7 +14,7 @@ from buildeye.model import Job, Thing
 from buildeye.pipeline.baselines import keep_baselines, stored_baselines
 from buildeye.pipeline.classify import classify
 from buildeye.pipeline.metadata import Build, FailedJob
-from buildeye.triage.judge import Thresholds
+from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import KeptLog, Warehouse, open_warehouse
 from buildeye.warehouse.reading import things_of
 from tests.triage.cases import NOW, job, run

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildeye.logs.ruleset import load_ruleset
-from buildeye.model import Cause, Determinism, Finding, Run
-from buildeye.pipeline.classify import cancelled, classify
+from buildeye.model import Cause, Determinism, Finding, Level, Run
+from buildeye.pipeline.classify import Read, cancelled, classify
 from buildeye.pipeline.metadata import Build, FailedJob, read_builds, write_builds
 from buildeye.pipeline.recommend import recommend
-from buildeye.triage.judge import Sighting, Thresholds
-from tests.triage.cases import BEGAN, NOW, job, pull, run
+from buildeye.triage.history import History
+from buildeye.triage.results import Result
+from buildeye.triage.thresholds import Thresholds
+from tests.triage.cases import BEGAN, MINUTE, NOW, job, on_base, pull, run
 
 LOG = """\
 ##[group]Run pytest tests
@@ -36,13 +38,16 @@ def _build(number: int, pr: int | None, *, log: str = LOG, hours: float = 0, **g
     event, branch = ("pull_request", f"topic-{pr}") if pr else ("push", "main")
     facts = {"id": number, "event": event, "head_branch": branch, "head_sha": f"{number:040}"} | given
     of = run(**facts, run_started_at=began, created_at=began)
-    failed = job(id=number * 10, run_id=number, head_sha=of.head_sha, completed_at=began + timedelta(minutes=9))
+    failed = job(
+        id=number * 10, run_id=number, head_sha=of.head_sha, runner_name=f"runner-{number}", created_at=began,
+        started_at=began + MINUTE, completed_at=began + 9 * MINUTE,
+    )  # fmt: skip
     change = pull(number=pr, author=f"dev-{pr}") if pr else None
     return Build(of, "pr", (failed,), (FailedJob(failed, log_excerpt=log),), change)
 
 
-def _told(builds: Sequence[Build], *history: Sighting) -> list[Finding]:
-    return classify(builds, RULES, Thresholds(), NOW, history=lambda _: history)
+def _told(builds: Sequence[Build], *known: Result) -> list[Finding]:
+    return classify(builds, RULES, Thresholds(), NOW, around=lambda _: History(known))
 
 
 def _cause(build: Build, *others: Build) -> Cause:
@@ -80,51 +85,84 @@ def test_the_base_branch_has_the_name_that_is_set() -> None:
     assert found[0].verdict.cause is Cause.INTERFERENCE
 
 
+def test_a_pull_request_that_passes_this_pass_speaks_too() -> None:
+    green = replace(_build(2, None, hours=-1), failed=())
+    passed = Build(replace(green.run, conclusion="success"), "pr", (replace(green.jobs[0], conclusion="success"),))
+    (finding,) = _told([_build(1, 101), passed])
+    assert "base-passes" in [reason.id for reason in finding.verdict.reasons]
+
+
 def test_pull_requests_that_fail_alike_name_each_other() -> None:
-    found = _told([_build(n, 100 + n) for n in (1, 2, 3)])
+    found = _told([_build(9, None, hours=-3), *(_build(n, 100 + n) for n in (1, 2, 3))])[1:]
     assert [f.verdict.cause for f in found] == [Cause.INTERFERENCE] * 3
     assert [f.related_pull_requests for f in found] == [(102, 103), (101, 103), (101, 102)]
 
 
-def test_history_counts_runs_that_are_not_in_this_pass_and_no_other_twice() -> None:
+def test_merges_of_the_builds_are_those_of_their_pull_requests() -> None:
+    broken = _build(3, 103, hours=-6)
+    assert broken.pull_request is not None
+    merged = replace(
+        broken.pull_request,
+        merged_at=BEGAN - timedelta(hours=4),
+        merge_commit_sha="d" * 40,
+        changed_files=("src/a.py",),
+    )
+    base = _build(2, None, hours=-3, head_sha="d" * 40)
+    found = _told([_build(1, 101), base, replace(broken, pull_request=merged)])
+    verdict = next(f.verdict for f in found if f.run.id == 1)
+    assert [(culprit.sha, culprit.pull_request) for culprit in verdict.culprits] == [("d" * 40, 103)]
+
+
+def _known(of: Finding) -> Result:
+    """The failure of the base branch as the warehouse has it."""
+    base = _build(2, None, hours=-3)
+    return on_base(
+        2, -3, job_id=20, head_sha=base.run.head_sha, signature=of.verdict.signature, ended=base.jobs[0].completed_at,
+        tests=of.jobs[0].diagnosis.tests,
+    )  # fmt: skip
+
+
+def test_what_is_known_besides_counts_and_no_run_counts_twice() -> None:
     first, base = _build(1, 101), _build(2, None, hours=-3)
-    signature = _told([first])[0].verdict.signature
-    assert base.run.run_started_at is not None
-    known = Sighting(signature, 2, base.run.head_sha, base.run.run_started_at, on_base=True)
-    once = _told([first, base])[0]
-    again = _told([first, base], known, replace(known, at=known.at + timedelta(minutes=30)))[0]
-    assert again == once
-    older = _told([first], known)[0]
+    (alone,) = _told([first])
+    (older,) = _told([first], _known(alone))
     assert older.verdict.cause is Cause.INTERFERENCE
+    assert _told([first, base], _known(alone), _known(alone))[0].verdict == _told([first, base])[0].verdict
 
 
-def test_what_this_pass_knows_of_a_run_beats_what_history_has_of_it() -> None:
-    first, second = _build(1, None), _build(2, None, hours=0.1)
-    signature = _told([first])[0].verdict.signature
-    stale = Sighting(signature, 1, first.run.head_sha, BEGAN + timedelta(minutes=1), on_base=True)
-    assert [f.verdict.cause for f in _told([first, second], stale)] == [Cause.CODE, Cause.CODE]
+def test_what_is_known_besides_is_asked_once_for_all_failures() -> None:
+    asked: list[Sequence[Read]] = []
+
+    def around(reads: Sequence[Read]) -> History:
+        asked.append(reads)
+        return History()
+
+    classify([_build(n, 100 + n) for n in (1, 2, 3)], RULES, Thresholds(), NOW, around=around)
+    (reads,) = asked
+    assert [read.job.id for read in reads] == [10, 20, 30]
+    assert len({read.diagnosis.signature for read in reads}) == 1
 
 
-def test_history_is_asked_once_for_all_failures() -> None:
-    asked: list[Sequence[str]] = []
+def test_where_nothing_failed_nothing_is_asked() -> None:
+    def around(_: Sequence[Read]) -> History:
+        raise AssertionError
 
-    def history(signatures: Sequence[str]) -> Sequence[Sighting]:
-        asked.append(signatures)
-        return ()
-
-    classify([_build(n, 100 + n) for n in (1, 2, 3)], RULES, Thresholds(), NOW, history=history)
-    assert len(asked) == 1
-    assert len(asked[0]) == len(set(asked[0])) == 1
+    assert classify([_build(1, 101, conclusion="success")], RULES, Thresholds(), NOW, around=around) == []
 
 
-def test_a_job_that_passed_on_the_same_commit_is_flaky() -> None:
+def test_a_job_that_passed_in_another_attempt_is_flaky() -> None:
     failed = _build(1, 101)
     green = replace(failed.jobs[0], id=99, conclusion="success", run_attempt=2)
+    (finding,) = _told([replace(failed, jobs=(*failed.jobs, green))])
+    assert finding.verdict.determinism is Determinism.FLAKY
+
+
+def test_another_run_of_the_same_commit_speaks_too() -> None:
+    failed = _build(1, 101)
+    green = replace(failed.jobs[0], id=99, run_id=3, conclusion="success")
     passed = Build(replace(failed.run, id=3, conclusion="success"), "pr", (green,))
     (finding,) = _told([failed, passed])
-    assert finding.verdict.determinism is Determinism.FLAKY
-    (advised,) = recommend([finding])
-    assert any("gh run rerun" in suggestion.command for suggestion in advised.suggestions)
+    assert "same-commit-passed" in [reason.id for reason in finding.verdict.reasons]
 
 
 @pytest.mark.parametrize("conclusion", ["success", "skipped", "neutral", "action_required", "stale", None])
@@ -153,7 +191,7 @@ def test_a_superseded_run_is_counted_as_such() -> None:
 
 def test_a_failed_run_without_a_known_job_is_unknown() -> None:
     (finding,) = _told([Build(run(), "pr")])
-    assert (finding.verdict.cause, finding.verdict.confidence) == (Cause.UNKNOWN, 0.0)
+    assert (finding.verdict.cause, finding.verdict.level) == (Cause.UNKNOWN, Level.NONE)
     (advised,) = recommend([finding])
     assert advised.suggestions[0].title.startswith("A person has to look")
 

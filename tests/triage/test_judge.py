@@ -1,161 +1,305 @@
-"""What is judged of one failed job, from what its log says and where else the same was seen."""
+"""Whose problem a failure is, by the packaged weights: clear stories, and the same stories with less known of them."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from itertools import pairwise
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Level, Reason, Verdict
-from buildeye.triage.judge import Case, Sighting, Thresholds, Window, judge, speak_for_run
-from tests.triage.cases import BEGAN, NOW, OWN, SIGNATURE, diagnosis, in_pull, job, judged, on_base, pull, reasons, run
-
-
-def test_a_failure_seen_nowhere_else_is_what_its_log_says() -> None:
-    verdict = judged()
-    assert (verdict.cause, verdict.category, verdict.confidence) == (Cause.CODE, "test-failure", 0.86)
-    assert verdict.level is Level.MEDIUM
-    assert not reasons(verdict)
-
-
-def test_a_failure_that_the_base_branch_had_before_is_interference() -> None:
-    verdict = judged(on_base())
-    assert (verdict.cause, verdict.category) == (Cause.INTERFERENCE, "broken-trunk")
-    assert verdict.determinism is Determinism.DETERMINISTIC
-    (reason,) = [r for r in verdict.reasons if r.id == "base-branch"]
-    assert "1 run, first in run 50" in reason.why
-    assert reason.quote == "b" * 12
-
-
-@pytest.mark.parametrize(("mended", "cause"), [(-1.0, Cause.CODE), (1.0, Cause.INTERFERENCE)])
-def test_a_base_branch_that_was_mended_before_the_run_began_excuses_nobody(mended: float, cause: Cause) -> None:
-    seen = replace(on_base(), passed_at=BEGAN + timedelta(hours=mended))
-    assert judged(seen).cause is cause
-
-
-def test_a_run_of_the_base_branch_counts_once_however_often_it_was_seen() -> None:
-    verdict = judged(on_base(50), on_base(50), on_base(51, -2))
-    assert "2 runs, first in run 50" in next(r.why for r in verdict.reasons if r.id == "base-branch")
-    assert verdict.confidence == judged(on_base()).confidence
-
-
-def test_of_two_runs_that_ended_together_the_one_with_the_lower_number_is_first() -> None:
-    assert judged(on_base(51), on_base(50)) == judged(on_base(50), on_base(51))
+from buildeye.model import Cause, Determinism, Diagnosis, Evidence, Level, MergeRange, Reason, Verdict
+from buildeye.triage.evidence.piece import Window
+from buildeye.triage.facts import diagnose_facts
+from buildeye.triage.history import History
+from buildeye.triage.judge import judge
+from buildeye.triage.results import Result, Subject, subject_of
+from buildeye.triage.thresholds import DEFAULTS, Thresholds
+from buildeye.triage.weights import packaged_weights
+from tests.triage.cases import (
+    BEGAN,
+    MINUTE,
+    NOW,
+    OTHER,
+    OWN,
+    SIGNATURE,
+    again,
+    diagnosis,
+    history,
+    in_pull,
+    incident,
+    judged,
+    load,
+    merge,
+    on_base,
+    on_main,
+    passed,
+    pull,
+    reasons,
+    said,
+    sha_of,
+    subject,
+    thing,
+)
 
 
-@pytest.mark.parametrize(("others", "cause"), [(1, Cause.CODE), (2, Cause.INTERFERENCE), (3, Cause.INTERFERENCE)])
-def test_it_takes_two_other_pull_requests_to_take_the_blame_off(others: int, cause: Cause) -> None:
-    verdict = judged(*(in_pull(n) for n in range(1, others + 1)), thresholds=Thresholds(low=0.6))
-    assert verdict.cause is cause
-    assert reasons(verdict) == ["other-pull-requests"]
+@dataclass(frozen=True)
+class Story:
+    """A failure, what happened around it, and what to hold of it."""
+
+    of: Subject
+    results: Sequence[Result]
+    cause: Cause
+    category: str
+    determinism: Determinism = Determinism.DETERMINISTIC
+    more: Mapping[str, Any] = field(default_factory=dict)
+    least: float = 0.7
+
+    @property
+    def known(self) -> History:
+        return history(self.results, **self.more)
+
+    def verdict(self, known: History | None = None, of: Subject | None = None) -> Verdict:
+        return judge(of or self.of, self.known if known is None else known, DEFAULTS, NOW)
 
 
-def test_more_sightings_never_make_interference_less_likely() -> None:
-    seen = [in_pull(n) for n in range(1, 8)]
-    sure = [judged(on_base(), *seen[:n]).confidence for n in range(8)]
-    assert sure == sorted(sure)
-    assert sure[0] < sure[-1]
+# A quiet day of a busy repository: the job passes on the base branch and in pull requests, days back and around.
+DAYS = [passed(on_base(200 + n, -24 * n - 5)) for n in range(1, 8)]
+MORNING = [passed(in_pull(300 + n, -11 + n / 10)) for n in range(60)]
+ROUND = [*DAYS, *MORNING]
+FILES = ("src/ops/rope.py",)
+NPU, NEW_NPU = thing("npu", "sha256:aaaa", "image"), thing("npu", "sha256:bbbb", "image")
+NUMPY, NEW_NUMPY = thing("numpy", "2.3.1"), thing("numpy", "2.4.0")
+ATTRIBUTE = "AttributeError: module 'numpy' has no attribute 'in1d'"
 
 
-NOT_OTHERS = {
-    "another signature": in_pull(7, signature="pytest.assertion|tests/test_z.py::test_z"),
-    "the same pull request": in_pull(OWN),
-    "the same author": in_pull(7, author="dev-own"),
-    "too long before": in_pull(7, -12.1),
-    "too long after": in_pull(7, 3.1),
-    "the base branch, but later": on_base(hours=3.1),
-    "the same run": Sighting(SIGNATURE, 1, "a" * 40, BEGAN, 7, "dev-7", on_base=True),
-    "another signature on the base branch": on_base(signature="pytest.assertion|tests/test_z.py::test_z"),
+def _alike(*numbers: int, **given: Any) -> list[Result]:
+    """Equal failures in other pull requests, an hour and a half around."""
+    return [in_pull(n, -1.5 + i * 0.25, **given) for i, n in enumerate(numbers)]
+
+
+LOST = diagnosis(
+    cause=Cause.INFRASTRUCTURE, category="accelerator", signature="npu.lost|card # is not there", confidence=0.8
+)
+RESET = diagnosis(
+    cause=Cause.INFRASTRUCTURE, category="network", signature="network.reset|Connection reset by #", confidence=0.8
+)
+SLOW = diagnosis(
+    cause=Cause.UNKNOWN, category="timeout", signature="timeout.job|gave up after # minutes", confidence=0.5
+)
+IMPORT = diagnosis(category="import", signature="python.attribute|module 'numpy' has no attribute", summary=ATTRIBUTE)
+
+MERGES = [merge(70, -5.5, "docs/guide.md"), merge(71, -2.1, *FILES)]
+STORIES = {
+    "the trunk is broken": Story(
+        subject(), [*ROUND, on_base(71, -2), on_base(72, -1), *_alike(31, 32, 33)],
+        Cause.INTERFERENCE, "broken-trunk", more={"merges": MERGES},
+    ),
+    "the author's own bug": Story(
+        subject(diagnosis(files=FILES), pull(changed_files=FILES)),
+        [*ROUND, passed(on_base(80, -1)), again(), in_pull(OWN, 2), *(passed(in_pull(n, 0.5)) for n in range(40, 45))],
+        Cause.CODE, "test-failure",
+    ),
+    "a flaky test": Story(
+        subject(), [*ROUND, passed(again()), passed(on_base(80, -1)),
+                    *(r for n in range(5) for r in (in_pull(400 + n, -60 - n),
+                      passed(in_pull(400 + n, -59 - n, job_id=n + 900, run_id=1400 + n, attempt=2))))],
+        Cause.CODE, "test-failure", Determinism.FLAKY,
+    ),
+    "a sick runner": Story(
+        subject(LOST),
+        [*ROUND, passed(again(runner="runner-2")),
+         *(in_pull(60 + n, n / 2, runner="runner-1", signature=f"own.kind|failure {chr(97 + n) * 9}")
+           for n in range(1, 6))],
+        Cause.INFRASTRUCTURE, "accelerator", Determinism.FLAKY,
+    ),
+    "an outage": Story(
+        subject(RESET),
+        [*ROUND, *(in_pull(60 + n, n / 10, name=f"job-{n}", signature=OTHER, category="network", cause="infrastructure")
+                   for n in range(8))],
+        Cause.INFRASTRUCTURE, "network", Determinism.FLAKY, {"incidents": [incident(-1, 2)]},
+    ),
+    "a leg of a matrix": Story(
+        subject(diagnosis(category="import"), name="unit (3.13)"),
+        [*ROUND, *(passed(again(20 + n, 1, name=f"unit (3.{n})")) for n in (10, 11, 12)),
+         *_alike(31, 32, 33, 34, name="unit (3.13)")],
+        Cause.INTERFERENCE, "version-matrix",
+    ),
+    "an image that moved": Story(
+        subject(diagnosis(category="import")),
+        [*ROUND, passed(on_base(80, -4)), *_alike(31, 32, 33, 34), on_base(81, 0.5)],
+        Cause.INTERFERENCE, "image-update", more={"things": {80: [NPU], 11: [NEW_NPU]}},
+    ),
+    "a package that moved and is named": Story(
+        subject(IMPORT),
+        [*ROUND, passed(on_base(80, -4)), *_alike(31, 32, 33, 34, signature=IMPORT.signature),
+         on_base(81, 0.5, signature=IMPORT.signature)],
+        Cause.INTERFERENCE, "upstream-change", more={"things": {80: [NUMPY], 11: [NEW_NUMPY]}},
+    ),
+    "contention for runners": Story(
+        subject(SLOW, started_at=BEGAN + 50 * MINUTE, completed_at=BEGAN + 70 * MINUTE),
+        [*ROUND, *(passed(in_pull(40 + n, n / 10, waited=45 * MINUTE)) for n in range(9))],
+        Cause.INTERFERENCE, "runner-contention", Determinism.FLAKY,
+        {"loads": [*(load(n / 2 - 20, 1) for n in range(30)), load(0.8, 40)]},
+    ),
+    "changes that are wrong together only": Story(
+        on_main(sha=sha_of(60)),
+        [*ROUND, passed(on_base(59, -2)), *(passed(in_pull(60 + n, -6)) for n in range(8)), on_base(90, 1)],
+        Cause.INTERFERENCE, "concurrent-merge",
+        more={"merges": [merge(59, -2.1), merge(60, -0.1, "src/b.py"),
+                         *(merge(61 + n, -1 - n / 10, "src/a.py") for n in range(7))]},
+    ),
+}  # fmt: skip
+each_story = pytest.mark.parametrize("story", STORIES.values(), ids=STORIES.keys())
+
+
+@each_story
+def test_a_clear_story_is_judged_for_what_it_is(story: Story) -> None:
+    verdict = story.verdict()
+    assert (verdict.cause, verdict.category) == (story.cause, story.category)
+    assert verdict.determinism is story.determinism
+    assert verdict.confidence >= story.least
+    assert verdict.level is DEFAULTS.level(verdict.confidence)
+
+
+@each_story
+def test_every_reason_says_what_it_weighs_the_weightiest_first(story: Story) -> None:
+    weighed = [reason for reason in story.verdict().reasons if reason.kind in ("history", "infrastructure", "person")]
+    assert weighed and all(reason.weight and reason.why for reason in weighed)
+    assert [abs(reason.weight) for reason in weighed] == sorted((abs(r.weight) for r in weighed), reverse=True)
+    assert sum(reason.weight for reason in weighed) > 0
+
+
+@each_story
+def test_other_causes_are_told_by_how_probable_they_are(story: Story) -> None:
+    verdict = story.verdict()
+    shares = [share for _, share in verdict.otherwise]
+    assert shares == sorted(shares, reverse=True) and all(share >= 0.05 for share in shares)
+    assert verdict.cause not in [cause for cause, _ in verdict.otherwise]
+    assert verdict.confidence + sum(shares) <= 1.1
+
+
+def _cut(known: History, days: float) -> History:
+    """The same with a warehouse that ended so many days before the failure."""
+    end = BEGAN - timedelta(days=days)
+    return replace(
+        known, results=[r for r in known.results if r.ended <= end], merges=[m for m in known.merges if m.at <= end],
+        loads=[each for each in known.loads if each.at <= end], incidents=(), things={}, until=end,
+    )  # fmt: skip
+
+
+def _without_log(story: Story) -> Subject:
+    of = story.of
+    return subject_of(of.run, of.job, diagnose_facts(of.job, "GitHub no longer has its log"), of.pull_request, "main")
+
+
+LESS = {
+    "no history": lambda story: story.verdict(History()),
+    "a warehouse that ended a day before": lambda story: story.verdict(_cut(story.known, 1)),
+    "no log": lambda story: story.verdict(of=_without_log(story)),
+    "neither": lambda story: story.verdict(History(), _without_log(story)),
 }
 
 
-@pytest.mark.parametrize("seen", NOT_OTHERS.values(), ids=NOT_OTHERS.keys())
-def test_what_says_nothing_about_others_is_left_out(seen: Sighting) -> None:
-    assert judged(seen) == judged()
+@each_story
+@pytest.mark.parametrize("less", LESS.values(), ids=LESS.keys())
+def test_who_knows_less_is_never_sure_of_what_is_wrong(story: Story, less: Any) -> None:
+    verdict = less(story)
+    assert not (verdict.level is Level.HIGH and verdict.cause is not story.cause)
 
 
-def test_the_window_around_a_failure_is_a_setting() -> None:
-    case = Case(run(), job(), diagnosis(), pull(), [in_pull(7, -20), in_pull(8, -20)])
-    assert judge(case, Thresholds(), NOW).cause is Cause.CODE
-    wide = judge(case, Thresholds(), NOW, Window(timedelta(hours=48), timedelta()))
-    assert wide.cause is Cause.INTERFERENCE
-    assert any("within 48 h" in reason.why for reason in wide.reasons)
+@each_story
+@pytest.mark.parametrize("less", LESS.values(), ids=LESS.keys())
+def test_who_knows_less_is_less_sure_of_what_is_right(story: Story, less: Any) -> None:
+    verdict = less(story)
+    if verdict.cause is story.cause:
+        assert verdict.confidence <= story.verdict().confidence
 
 
-@pytest.mark.parametrize(
-    "named",
-    [{"files": ("src/a.py",)}, {"tests": ("src/a.py::test_b",)}, {"tests": ("src/a.py::TestA::test_b[1]",)}],
-    ids=["file", "test", "test in a class"],
-)
-def test_files_that_the_change_touches_speak_against_others(named: dict[str, object]) -> None:
-    mine = judged(on_base(), of=diagnosis(**named), change=pull(changed_files=("src/a.py",)))
-    assert reasons(mine) == ["base-branch", "own-files"]
-    assert mine.cause is Cause.CODE
-    elsewhere = judged(on_base(), of=diagnosis(**named), change=pull(changed_files=("src/b.py",)))
-    assert elsewhere.cause is Cause.INTERFERENCE
+def test_where_neither_log_nor_history_speaks_the_answer_is_unknown() -> None:
+    verdict = STORIES["the trunk is broken"].verdict(History(), _without_log(STORIES["the trunk is broken"]))
+    assert (verdict.cause, verdict.category, verdict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
+    assert verdict.otherwise
 
 
-def test_own_files_alone_are_no_news() -> None:
-    assert not reasons(judged(of=diagnosis(files=("src/a.py",)), change=pull(changed_files=("src/a.py",))))
+def test_reasons_are_given_for_and_against() -> None:
+    of = diagnosis(files=FILES)
+    verdict = judged(on_base(), *_alike(31, 32), of=of, change=pull(changed_files=FILES))
+    signs = {reason.id: reason.weight > 0 for reason in verdict.reasons}
+    assert signs["base-broken"] is not signs["own-files"]
 
 
-def test_a_base_branch_that_this_very_change_broke_does_not_excuse_it() -> None:
-    merged = pull(merge_commit_sha="d" * 40)
-    verdict = judged(on_base(50, 1, "d" * 40), on_base(51, 2), change=merged)
-    assert verdict.cause is Cause.CODE
-    assert judged(on_base(49, 0.5), on_base(50, 1, "d" * 40), change=merged).cause is Cause.INTERFERENCE
+def test_a_broken_trunk_comes_with_its_range_its_likeliest_merge_and_who_else_is_hit() -> None:
+    story = STORIES["the trunk is broken"]
+    of = subject(diagnosis(files=("tests/ops/test_rope.py",)))
+    verdict = story.verdict(of=of)
+    assert verdict.cause is Cause.INTERFERENCE
+    assert verdict.merge_range == MergeRange(sha_of(70), sha_of(71), 1)
+    (first,) = verdict.culprits
+    assert (first.sha, first.pull_request) == (sha_of(71), 71)
+    assert "what the failing test is about" in first.why
+    assert verdict.related_pull_requests == (31, 32, 33)
+
+
+def test_only_interference_of_the_whole_branch_has_culprits() -> None:
+    told = {name: story.verdict() for name, story in STORIES.items()}
+    assert {name for name, verdict in told.items() if verdict.culprits} == {
+        "the trunk is broken", "changes that are wrong together only",
+    }  # fmt: skip
+    for verdict in told.values():
+        if verdict.cause is not Cause.INTERFERENCE:
+            assert (verdict.merge_range, verdict.culprits, verdict.related_pull_requests) == (None, (), ())
+
+
+def test_pull_requests_that_failed_so_days_before_are_not_related() -> None:
+    verdict = judged(on_base(), *_alike(31), in_pull(40, -60))
+    assert verdict.cause is Cause.INTERFERENCE
+    assert verdict.related_pull_requests == (31,)
 
 
 @pytest.mark.parametrize("category", ["policy", "format", "lint", "docs", "merge-conflict", "coverage"])
 def test_equal_failures_that_are_each_their_own_never_become_interference(category: str) -> None:
-    verdict = judged(on_base(), in_pull(1), in_pull(2), in_pull(3), of=diagnosis(category=category))
+    verdict = judged(*_alike(31, 32, 33), of=diagnosis(category=category))
     assert (verdict.cause, verdict.category) == (Cause.CODE, category)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"cause": Cause.INFRASTRUCTURE, "category": "network"},
-        {"cause": Cause.CONFIGURATION, "category": "dependency"},
-        {"signature": "pytest.assertion"},
-        {"signature": ""},
-        {"signature": "step.test-failure|Run tests|x"},
-    ],
-    ids=["infrastructure", "configuration", "signature without a place", "no signature", "only the step is known"],
-)
-def test_only_a_failure_of_code_that_can_be_told_apart_can_be_somebody_elses(given: dict[str, str]) -> None:
-    of = diagnosis(**given)
-    seen = (on_base(signature=of.signature), in_pull(1, signature=of.signature), in_pull(2, signature=of.signature))
-    assert judged(*seen, of=of).cause is of.cause
+NO_MATTER = {
+    "another signature": in_pull(7, signature=OTHER),
+    "the same run": in_pull(7, run_id=1),
+    "it was stopped": in_pull(7, conclusion="cancelled"),
+    "another signature on the base branch": on_base(signature=OTHER),
+}
 
 
-def test_the_same_commit_that_passed_makes_it_flaky() -> None:
-    verdict = judged(passed=True)
-    assert (verdict.cause, verdict.determinism) == (Cause.CODE, Determinism.FLAKY)
-    assert reasons(verdict) == ["same-commit-passed"]
+@pytest.mark.parametrize("seen", NO_MATTER.values(), ids=NO_MATTER.keys())
+def test_what_says_nothing_of_this_failure_changes_nothing(seen: Result) -> None:
+    assert judged(seen) == judged()
 
 
-def test_a_pass_on_the_same_commit_speaks_against_a_broken_trunk() -> None:
-    flaky = judged(on_base(), passed=True)
-    assert (flaky.cause, flaky.determinism) == (Cause.CODE, Determinism.FLAKY)
-    assert set(reasons(flaky)) == {"same-commit-passed", "base-branch"}
+def test_more_that_fail_alike_never_make_interference_less_likely() -> None:
+    known = [on_base(), *(in_pull(n, -n / 10) for n in range(1, 8))]
+    sure = [judged(*known[:n]).confidence for n in range(1, 9)]
+    assert all(more >= less - 0.02 for less, more in pairwise(sure))
+    assert sure[0] < sure[-1]
 
 
-def test_the_base_branch_itself_is_broken_by_others_only_when_it_failed_before_on_another_commit() -> None:
-    def on_main(*seen: Sighting) -> Cause:
-        pushed = run(event="push", head_branch="main")
-        return judge(Case(pushed, job(), diagnosis(), None, seen), Thresholds(), NOW).cause
-
-    assert on_main(on_base()) is Cause.INTERFERENCE
-    assert on_main(on_base(hours=1)) is Cause.CODE
-    assert on_main(on_base(sha="a" * 40)) is Cause.CODE
-    assert on_main(in_pull(1), in_pull(2), in_pull(3)) is Cause.CODE
+def test_the_window_around_a_failure_is_given() -> None:
+    known = history([in_pull(n, -20 - n / 100) for n in range(31, 36)])
+    near, wide = (judge(subject(), known, now=NOW, window=each) for each in (Window(), Window(timedelta(hours=48))))
+    assert "others-fail-alike" not in reasons(near)
+    assert "others-fail-alike" in reasons(wide)
 
 
-def test_a_run_without_times_is_judged_by_its_log_alone() -> None:
-    case = Case(run(run_started_at=None, created_at=None), job(), diagnosis(), pull(), [on_base(), in_pull(1)])
-    assert judge(case, Thresholds(), NOW).cause is Cause.CODE
+def test_what_a_person_said_of_an_equal_failure_is_weighed() -> None:
+    verdict = judged(said={SIGNATURE: [said(Cause.INFRASTRUCTURE)]})
+    (reason,) = [reason for reason in verdict.reasons if reason.kind == "person"]
+    assert reason.quote == "alice"
+    assert dict(verdict.otherwise).get(Cause.INFRASTRUCTURE, 0) > dict(judged().otherwise).get(Cause.INFRASTRUCTURE, 0)
+
+
+@pytest.mark.parametrize("cause", [Cause.NONE, Cause.UNKNOWN, Cause.CANCELLED])
+def test_a_word_that_explains_no_failure_is_not_weighed(cause: Cause) -> None:
+    assert judged(said={SIGNATURE: [said(cause)]}) == judged()
 
 
 LEVELS = [
@@ -167,68 +311,72 @@ LEVELS = [
 @pytest.mark.parametrize(("confidence", "level"), LEVELS)
 def test_a_probability_has_a_word(confidence: float, level: Level) -> None:
     assert Thresholds().level(confidence) is level
-    verdict = judged(of=diagnosis(confidence=confidence))
-    assert verdict.level is level
-    assert (verdict.cause is Cause.UNKNOWN) == (level is Level.NONE)
 
 
 def test_thresholds_are_settings() -> None:
-    strict = Thresholds(high=0.99, medium=0.95, low=0.9)
-    assert judged(thresholds=strict).cause is Cause.UNKNOWN
-    assert judged(thresholds=Thresholds(high=0.8)).level is Level.HIGH
+    usual = judged()
+    assert usual.cause is Cause.CODE
+    strict = judged(thresholds=Thresholds(high=0.999, medium=0.998, low=0.997))
+    assert (strict.cause, strict.category, strict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
+    assert strict.confidence == usual.confidence
+    assert strict.otherwise[0][0] is Cause.CODE
+    assert judged(thresholds=Thresholds(high=0.5)).level is Level.HIGH
 
 
-def test_unknown_stays_unknown_whatever_was_seen_elsewhere() -> None:
-    of = Diagnosis("job 11", signature="unknown|no such thing", confidence=0.3)
-    seen = [on_base(signature=of.signature), *(in_pull(n, signature=of.signature) for n in range(1, 6))]
-    verdict = judged(*seen, of=of)
-    assert (verdict.cause, verdict.category, verdict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
-
-
-def test_a_verdict_keeps_every_reason_of_its_diagnosis_and_says_by_which_rules() -> None:
-    said = (Evidence("rule", "pytest.assertion", "assert 1 == 2", "it says so", 3),)
-    verdict = judged(on_base(), of=diagnosis(evidence=said, rule_set="abc"))
+def test_a_verdict_keeps_every_reason_of_its_diagnosis_and_says_by_which_rules_and_weights() -> None:
+    evidence = (Evidence("rule", "pytest.assertion", "assert 1 == 2", "it says so", 3),)
+    verdict = judged(on_base(), of=diagnosis(evidence=evidence, rule_set="abc"))
     assert verdict.reasons[0] == Reason("rule", "pytest.assertion", "assert 1 == 2", "it says so", 3)
-    assert (verdict.rule_set, verdict.signature, verdict.judged_at) == ("abc", SIGNATURE, NOW)
+    assert verdict.rule_set == f"abc+{packaged_weights().digest}"
+    assert (verdict.signature, verdict.judged_at) == (SIGNATURE, NOW)
+    assert (verdict.run_id, verdict.job_id) == (1, 11)
 
 
-SIGHTINGS = st.lists(
-    st.one_of(
-        st.builds(lambda run_id, at: on_base(run_id, at, f"{run_id:040}"), st.integers(50, 53), st.floats(-30, 5)),
-        st.builds(in_pull, st.integers(98, 104), st.floats(-15, 5)),
+def test_an_unknown_says_what_it_may_be() -> None:
+    verdict = judged(of=Diagnosis("job 11", signature="no-log|unit|Run tests"))
+    assert (verdict.cause, verdict.category, verdict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
+    assert len(verdict.otherwise) >= 2
+
+
+KINDS = {
+    "what the log said, when it is at home there": (
+        diagnosis(cause=Cause.UNKNOWN, category="network", confidence=0.0, signature=RESET.signature),
+        [in_pull(60 + n, n / 10, name=f"job-{n}", signature=OTHER, category="network", cause="infrastructure")
+         for n in range(8)], "network",
     ),
-    max_size=8,
-)
+    "what the log said, when it is of that cause": (LOST, [again()], "accelerator"),
+    "a sick runner, when the log said something else": (
+        diagnosis(cause=Cause.UNKNOWN, category="unknown", confidence=0.0),
+        [*ROUND, passed(again(runner="x")), *(in_pull(60 + n, n / 2, runner="runner-1",
+                                                      signature=f"own.kind|failure {chr(97 + n) * 9}")
+                                             for n in range(1, 7))], "runner-host",
+    ),
+}  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
-@given(SIGHTINGS, st.randoms(use_true_random=False), st.booleans())
-def test_the_order_of_sightings_does_not_matter(seen: list[Sighting], chance: "object", passed: bool) -> None:
-    shuffled = list(seen)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis gives a Random
-    assert judged(*shuffled, passed=passed) == judged(*seen, passed=passed)
+@pytest.mark.parametrize(("of", "results", "category"), KINDS.values(), ids=KINDS.keys())
+def test_the_kind_of_a_failure_is_of_its_cause(of: Diagnosis, results: Sequence[Result], category: str) -> None:
+    verdict = judged(*results, of=of)
+    assert (verdict.cause, verdict.category) == (Cause.INFRASTRUCTURE, category)
 
 
-@settings(max_examples=60, deadline=None)
-@given(SIGHTINGS)
-def test_seeing_the_same_twice_changes_nothing(seen: list[Sighting]) -> None:
-    assert judged(*seen, *seen) == judged(*seen)
+AGAIN = [
+    r for n in range(30) for r in (in_pull(400 + n, -60 - n, run_id=1400 + n),
+                                   passed(in_pull(400 + n, -59 - n, job_id=2400 + n, run_id=1400 + n, attempt=2)))
+]  # fmt: skip
+WOULD_FAIL_AGAIN: dict[str, tuple[Sequence[Result], Diagnosis, Determinism]] = {
+    "equal failures passed when tried again, all of them": (AGAIN, diagnosis(), Determinism.FLAKY),
+    "the log says that chance had no part": (
+        (), diagnosis(determinism=Determinism.DETERMINISTIC), Determinism.DETERMINISTIC,
+    ),
+    "it passed in another attempt, whatever the log says": (
+        [passed(again())], diagnosis(determinism=Determinism.DETERMINISTIC), Determinism.FLAKY,
+    ),
+    "it failed alike in two other attempts": ([again(12), again(13, 3)], diagnosis(), Determinism.DETERMINISTIC),
+}  # fmt: skip
 
 
-def _verdict(job_id: int, cause: Cause, confidence: float) -> Verdict:
-    return Verdict(1, job_id, cause, "x", confidence, Level.HIGH)
-
-
-FOR_A_RUN = {
-    "a known cause before unknown": [(1, Cause.UNKNOWN, 0.4), (2, Cause.INFRASTRUCTURE, 0.5)],
-    "the surer first": [(1, Cause.CODE, 0.7), (2, Cause.INFRASTRUCTURE, 0.95)],
-    "of equally sure ones the one that asks for a change": [(1, Cause.INFRASTRUCTURE, 0.93), (2, Cause.CODE, 0.91)],
-    "of equal ones the first job": [(3, Cause.CODE, 0.9), (2, Cause.CODE, 0.9)],
-}
-
-
-@pytest.mark.parametrize("rows", FOR_A_RUN.values(), ids=FOR_A_RUN.keys())
-def test_one_verdict_speaks_for_the_run_whatever_the_order(rows: list[tuple[int, Cause, float]]) -> None:
-    verdicts = [_verdict(*row) for row in rows]
-    assert speak_for_run(verdicts).job_id == 2
-    assert speak_for_run(reversed(verdicts)).job_id == 2
+@pytest.mark.parametrize(("results", "of", "told"), WOULD_FAIL_AGAIN.values(), ids=WOULD_FAIL_AGAIN.keys())
+def test_whether_the_same_commit_would_fail_again(results: Sequence[Result], of: Diagnosis, told: Determinism) -> None:
+    verdict = judged(*results, of=of)
+    assert (verdict.cause, verdict.determinism) == (Cause.CODE, told)

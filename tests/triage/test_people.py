@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from buildeye.model import CATEGORIES, Cause, Culprit, Determinism, Level, MergeRange, PersonVerdict, Reason
 from buildeye.triage.judge import speak_for_run
 from buildeye.triage.people import OVERRULED, SAID, category_for, overruled, said_of, word_of
-from tests.triage.cases import BEGAN, job, judged, on_base
+from tests.triage.cases import BEGAN, again, job, judged, on_base, passed
 
 
 def said(hours: float = 1, job_id: int = 0, **fields: object) -> PersonVerdict:
@@ -46,7 +46,7 @@ def test_who_agrees_with_us_overrules_nothing() -> None:
 
 
 def test_whether_the_same_commit_fails_again_stays_as_it_was_seen() -> None:
-    flaky = judged(passed=True)
+    flaky = judged(passed(again()))
     assert flaky.determinism is Determinism.FLAKY
     assert overruled(flaky, said()).determinism is Determinism.FLAKY
 

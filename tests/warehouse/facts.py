@@ -167,18 +167,28 @@ def a_change(job: int = 1000, *, minutes: float = 45) -> VerdictChange:
     )  # fmt: skip
 
 
-def a_pull(number: int = 7, *, updated: float = 3, title: str = "Turn", files: tuple[str, ...] = ()) -> PullRequest:
+def a_pull(
+    number: int = 7,
+    *,
+    updated: float = 3,
+    title: str = "Turn",
+    files: tuple[str, ...] = (),
+    head: str = "feature",
+    merged: float | None = None,
+) -> PullRequest:
     return PullRequest(
         number=number,
         title=title,
         author="octocat",
-        state="open",
+        state="open" if merged is None else "closed",
         base_ref="main",
         base_sha="b" * 40,
-        head_ref="feature",
+        head_ref=head,
         head_sha="a" * 40,
         created_at=at(-60),
         updated_at=at(updated),
+        merged_at=None if merged is None else at(merged),
+        merge_commit_sha=None if merged is None else f"{number:040}",
         html_url=f"https://example.test/pull/{number}",
         changed_files=files,
         repository_full_name=REPOSITORY,

@@ -9,7 +9,7 @@ from buildeye.model import Cause, Diagnosis, PoolLoad, PullRequest, Run
 from buildeye.triage.evidence import Window
 from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.history import History
-from buildeye.triage.results import Merge, Result, Said, Subject, subject_of, telling
+from buildeye.triage.results import EPOCH, Merge, Result, Said, Subject, subject_of, telling
 from buildeye.triage.thresholds import Thresholds
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.reading import Row, diagnosis_of, incident_of, job_of, pull_request_of, run_of, things_of
@@ -75,18 +75,18 @@ def history_around(
         incidents=[incident_of(row) for row in incidents],
         loads=loads,
         things={row["job_id"]: things_of(row) for row in ran},
-        said=said_since(warehouse, target.full_name, known),
+        said=said_between(warehouse, target.full_name, known, now),
         since=min((r.ended for r in results), default=None),
         until=max((r.ended for r in results), default=None),
     )
 
 
-def said_since(warehouse: Warehouse, repository: str, since: datetime) -> dict[str, list[Said]]:
-    """What people said of failures since a moment, by the signatures of these."""
+def said_between(warehouse: Warehouse, repository: str, since: datetime, until: datetime) -> dict[str, list[Said]]:
+    """What people said of failures in a span, both ends included, by the signatures of these."""
     found: dict[str, list[Said]] = {}
     for row in warehouse.ask("person_verdicts_since", repository=repository, since=since):
         for job in row["jobs"]:
-            if job["signature"]:
+            if job["signature"] and row["said_at"] <= until:
                 said = Said(Cause(row["cause"]), row["category"], row["person"], row["said_at"], row["run_id"])
                 found.setdefault(job["signature"], []).append(said)
     return found
@@ -143,11 +143,26 @@ def diagnoses_of(warehouse: Warehouse, repository: str, jobs: Sequence[int]) -> 
 
 
 def pulls_of(warehouse: Warehouse, repository: str, runs: Iterable[Run]) -> Mapping[int, PullRequest]:
-    """The pull request of each run that names one, by run."""
-    named = {run.id: run.pull_requests[0] for run in runs if run.pull_requests}
-    if not named:
+    """The pull request of each run, by run: the one GitHub names, else the newest of its branch by its author."""
+    known_runs = list(runs)
+    numbers = {run.pull_requests[0] for run in known_runs if run.pull_requests}
+    branches = {run.head_branch for run in known_runs if _is_nameless(run)}
+    if not numbers and not branches:
         return {}
-    asked: dict[str, Any] = {"numbers": sorted(set(named.values())), "head_refs": []}
-    rows = warehouse.ask("known_pull_requests", repository=repository, **asked)
-    known = {row["number"]: pull_request_of(row) for row in rows}
-    return {run_id: known[number] for run_id, number in named.items() if number in known}
+    asked: dict[str, Any] = {"numbers": sorted(numbers), "head_refs": sorted(branches)}
+    known = [pull_request_of(row) for row in warehouse.ask("known_pull_requests", repository=repository, **asked)]
+    by_number = {pull.number: pull for pull in known}
+    ages = sorted(known, key=lambda pull: (pull.created_at or EPOCH, pull.number))
+    by_branch = {(pull.head_ref, pull.author): pull for pull in ages}
+    found = {
+        run.id: by_branch.get((run.head_branch, run.actor))
+        if _is_nameless(run)
+        else by_number.get(next(iter(run.pull_requests), 0))
+        for run in known_runs
+    }
+    return {run_id: pull for run_id, pull in found.items() if pull is not None}
+
+
+def _is_nameless(run: Run) -> bool:
+    """Did it build a pull request that GitHub does not name, as it names none of a fork?"""
+    return not run.pull_requests and run.event.startswith("pull_request")

@@ -7,7 +7,7 @@ from math import exp
 from pathlib import PurePosixPath
 
 from buildeye.model import Culprit
-from buildeye.triage.evidence.own import named_files, overlap
+from buildeye.triage.files import named_files, overlap
 from buildeye.triage.history import History
 from buildeye.triage.results import Merge, Result, Subject
 
@@ -23,18 +23,17 @@ _DOCS = (".md", ".rst", ".txt", ".png", ".svg")
 class Origin:
     """Where a failure of the base branch began: the last commit that passed, the first that failed, those between.
 
-    `before` is when the first failing one was built, `keys` are the jobs that failed.
+    `keys` are the jobs that failed.
     """
 
     good: str
     bad: str
     merges: tuple[Merge, ...]
     keys: frozenset[tuple[str, str]]
-    before: datetime
 
 
 def origin_of(subject: Subject, history: History, alike: Sequence[Result]) -> Origin | None:
-    """The range in which it began; None when nothing was merged there.
+    """The range in which it began; None when no pass before it is known, so that it has no beginning.
 
     A pull request is built with the base branch of its moment, so one that passes shows that the base was good then,
     and one that fails alike, when several do, that it was bad.
@@ -42,19 +41,18 @@ def origin_of(subject: Subject, history: History, alike: Sequence[Result]) -> Or
     own = subject.own
     failures = sorted((r for r in (*alike, own)), key=lambda r: (r.built, r.run_id))
     streak = _last_streak(failures, own, history)
-    if not streak:
-        return None
     first = streak[0]
     keys = frozenset(r.key for r in streak)
     passes = [r for key in keys for r in history.of_job(key, first.built - _BACK, first.ended + _BACK)
               if r.conclusion == "success" and r.built < first.built]  # fmt: skip
     good = max(passes, key=lambda r: r.built, default=None)
-    start = _moment(good, history) if good else first.built - _BACK
-    merges = tuple(m for m in history.merged(start, _moment(first, history)) if good is None or m.sha != good.head_sha)
-    if not merges:
+    if good is None:
         return None
-    last_good = _base_at(start, history) if good is None or not good.on_base else good.head_sha
-    return Origin(last_good if good else "", merges[-1].sha, merges, keys, first.built)
+    start, end = _moment(good, history), _moment(first, history)
+    merges = tuple(m for m in history.merged(start, end) if m.sha != good.head_sha)
+    last_good = good.head_sha if good.on_base else _base_at(start, history)
+    bad = merges[-1].sha if merges else _base_at(end, history)
+    return Origin(last_good, bad, merges, keys)
 
 
 def _moment(result: Result, history: History) -> datetime:
@@ -71,7 +69,8 @@ def _base_at(moment: datetime, history: History) -> str:
 def _last_streak(failures: Sequence[Result], own: Result, history: History) -> list[Result]:
     """The equal failures of the base branch, or built with it, since the last pass of the base branch before this one.
 
-    Failures of a pull request before it was merged itself show nothing of the base.
+    There is at least one: the failure itself, or one of the base branch. Failures of a pull request before it was
+    merged itself show nothing of the base.
     """
     base = [r for r in failures if r.on_base and r.built <= max(own.built, own.ended)]
     shown = [r for r in failures if r.on_base or not _is_of_later_merge(r, base, history)]
@@ -90,39 +89,62 @@ def _is_of_later_merge(result: Result, base: Sequence[Result], history: History)
     return merge is not None and merge.at > result.built and bool(base) and base[0].built >= merge.at
 
 
-def rank(subject: Subject, history: History, origin: Origin, alike: Sequence[Result]) -> tuple[Culprit, ...]:
-    """The merges of the range, likeliest first, at most five; probabilities are among all of the range."""
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A merge of the range: `score` in log-odds, `fit` from 0 (nothing speaks for it) to 1, and why."""
+
+    merge: Merge
+    score: float
+    fit: float
+    why: str
+
+    @property
+    def name(self) -> str:
+        """Its pull request, or else its commit."""
+        return f"#{self.merge.pull_request}" if self.merge.pull_request else self.merge.sha[:12]
+
+
+def suspects_of(subject: Subject, history: History, origin: Origin) -> list[Suspect]:
+    """The merges of the range, likeliest first; of equals the later one."""
     named = named_files(subject)
-    scored = [(merge, *_score(merge, origin, named, history, alike, subject)) for merge in origin.merges]
-    total = sum(exp(score) for _, score, _ in scored)
-    order = sorted(scored, key=lambda each: (-each[1], -each[0].at.timestamp()))
+    found = [_suspect(merge, origin, named, history, subject) for merge in origin.merges]
+    return sorted(found, key=lambda suspect: (-suspect.score, -suspect.merge.at.timestamp()))
+
+
+def probabilities(suspects: Sequence[Suspect]) -> list[float]:
+    """How probable each is among them; they sum to 1."""
+    raised = [exp(suspect.score) for suspect in suspects]
+    return [each / sum(raised) for each in raised]
+
+
+def rank(subject: Subject, history: History, origin: Origin) -> tuple[Culprit, ...]:
+    """The merges of the range, likeliest first, at most five; probabilities are among all of the range."""
+    suspects = suspects_of(subject, history, origin)
     return tuple(
-        Culprit(merge.sha, round(exp(score) / total, 3), why, merge.pull_request) for merge, score, why in order[:MOST]
+        Culprit(suspect.merge.sha, round(share, 3), suspect.why, suspect.merge.pull_request)
+        for suspect, share in zip(suspects[:MOST], probabilities(suspects), strict=False)
     )
 
 
-def _score(
-    merge: Merge, origin: Origin, named: set[str], history: History, alike: Iterable[Result], subject: Subject
-) -> tuple[float, str]:
-    score, whys = 0.0, []
+def _suspect(merge: Merge, origin: Origin, named: set[str], history: History, subject: Subject) -> Suspect:
+    score, fit, whys = 0.0, 0.0, []
     close = overlap(merge.files, named)
     if close == 2:
-        score, whys = score + FILE_NAMED, ["it changes a file that the failure names"]
+        score, fit, whys = FILE_NAMED, 1.0, ["it changes a file that the failure names"]
     elif close == 1:
-        score, whys = score + FILE_RELATED, ["it changes what the failing test is about"]
+        score, fit, whys = FILE_RELATED, 0.7, ["it changes what the failing test is about"]
     elif _same_folder(merge.files, named):
-        score, whys = score + SAME_FOLDER, ["it changes files beside those that the failure names"]
-    if merge.pull_request is not None:
-        mine = [r for key in origin.keys for r in history.before_merge(merge, key)]
-        if any(r.failed and _same(r, subject.own) for r in mine):
-            score, whys = score + FAILED_BEFORE, [*whys, "it failed alike before it was merged"]
-        elif any(r.conclusion == "success" for r in mine[-1:]):
-            score, whys = score + PASSED_BEFORE, [*whys, "it passed this job before it was merged"]
+        score, fit, whys = SAME_FOLDER, 0.3, ["it changes files beside those that the failure names"]
+    mine = [r for key in origin.keys for r in history.before_merge(merge, key)]
+    if any(r.failed and _same(r, subject.own) for r in mine):
+        score, fit, whys = score + FAILED_BEFORE, 1.0, [*whys, "it failed alike before it was merged"]
+    elif mine and mine[-1].conclusion == "success":
+        score, whys = score + PASSED_BEFORE, [*whys, "it passed this job before it was merged"]
     if merge.sha == origin.bad and len(origin.merges) > 1:
         score, whys = score + FIRST_FAILING, [*whys, "it is the first commit that failed"]
     if merge.files and all(path.endswith(_DOCS) or path.startswith("docs/") for path in merge.files):
-        score, whys = score + ONLY_DOCS, [*whys, "it changes documents only"]
-    return score, "; ".join(whys) or "it was merged in the range"
+        score, fit, whys = score + ONLY_DOCS, 0.0, [*whys, "it changes documents only"]
+    return Suspect(merge, score, fit, "; ".join(whys) or "it was merged in the range")
 
 
 def _same(result: Result, own: Result) -> bool:

@@ -11,9 +11,10 @@ from math import exp, log
 
 from buildeye.model import Cause, Diagnosis
 from buildeye.triage.evidence import Piece
-from buildeye.triage.weights import Weights
+from buildeye.triage.weights import Prior, Weights
 
 SUREST = 0.995
+LEAST = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,28 @@ def believe(diagnosis: Diagnosis, pieces: Sequence[Piece], weights: Weights) -> 
 
 def prior_scores(diagnosis: Diagnosis, weights: Weights) -> dict[str, float]:
     """Log-odds of each explanation from the log alone."""
+    prior, group = weights.prior, weights.group_of(diagnosis.category)
+    if is_guess(diagnosis) or diagnosis.cause is Cause.UNKNOWN:
+        group = ""
+    foreign = prior.elsewhere.get(group, prior.elsewhere[""])
+    shares = {name: foreign * share for name, share in prior.kinds_of.get(group, prior.kinds).items()}
+    for cause, share in _own_causes(diagnosis, prior).items():
+        shares[cause] = (1 - foreign) * share
+    chance = prior.chance.get(group, prior.chance[""])
+    shares["flaky"] = shares["code"] * chance
+    shares["code"] *= 1 - chance
+    return {name: log(max(shares.get(name, 0.0), LEAST)) for name in weights.causes}
+
+
+def _own_causes(diagnosis: Diagnosis, prior: Prior) -> dict[str, float]:
+    """Shares of the three causes a log can name."""
     said = str(diagnosis.cause)
-    guessed = is_guess(diagnosis)
-    row = weights.prior.get("guess" if guessed else said, weights.prior["unknown"])
-    scores = {name: row.get(name, -4.0) for name in weights.causes}
-    if said in weights.sureness:
-        sure = min(max(diagnosis.confidence, 0.02), 0.98)
-        scores[said] += weights.sureness[said] * log(sure / (1 - sure))
-    if not guessed:
-        for name, weight in weights.group.get(weights.group_of(diagnosis.category), {}).items():
-            scores[name] += weight
-    return scores
+    if said not in prior.causes:
+        return dict(prior.causes)
+    sure = min(max(diagnosis.confidence, prior.causes[said]), SUREST)
+    rest = sum(share for cause, share in prior.causes.items() if cause != said)
+    shares = {cause: (1 - sure) * share / rest for cause, share in prior.causes.items() if cause != said}
+    return shares | {said: sure}
 
 
 def is_guess(diagnosis: Diagnosis) -> bool:

@@ -130,8 +130,8 @@ def _with_origin(verdict: Verdict, subject: Subject, history: History, window: W
     span: MergeRange | None = None
     if verdict.category in BRANCH_WIDE:
         origin = origin_of(subject, history, alike)
-        if origin is not None:
-            culprits = rank(subject, history, origin, alike)
+        if origin is not None and origin.merges:
+            culprits = rank(subject, history, origin)
             span = MergeRange(origin.good, origin.bad, len(origin.merges))
     return replace(verdict, merge_range=span, culprits=culprits, related_pull_requests=tuple(hit))
 

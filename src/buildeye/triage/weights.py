@@ -5,6 +5,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 from buildeye import knowledge
 from buildeye.model import Cause, UsageError
@@ -12,14 +13,27 @@ from buildeye.model import Cause, UsageError
 Row = Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What is probable before history is asked, each a share from 0 to 1; rows by group of categories, "" for others.
+
+    `causes` where the log names none; `elsewhere` what is somebody else's; `chance` what of code another try would
+    pass; `kinds` what brought that which is somebody else's, `kinds_of` the same for groups in which it differs.
+    """
+
+    causes: Row
+    elsewhere: Row
+    chance: Row
+    kinds: Row
+    kinds_of: Mapping[str, Row]
+
+
 @dataclass(frozen=True)
 class Weights:
-    """The tables of the file. An explanation is a key of `causes`; every number is log-odds for a strength of 1."""
+    """The tables of the file. An explanation is a key of `causes`; weights are log-odds for a strength of 1."""
 
     causes: Mapping[str, Cause]
-    prior: Mapping[str, Row]
-    sureness: Row
-    group: Mapping[str, Row]
+    prior: Prior
     evidence: Mapping[str, Row]
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     mute: Mapping[str, frozenset[str]] = field(default_factory=dict)
@@ -52,9 +66,7 @@ def read_weights(text: str) -> Weights:
         causes = {name: Cause(cause) for name, cause in data["causes"].items()}
         tables = Weights(
             causes=causes,
-            prior=data["prior"],
-            sureness=data["sureness"],
-            group=data["group"],
+            prior=_prior(data["prior"]),
             evidence=data["evidence"],
             groups={name: frozenset(members) for name, members in data["groups"].items()},
             mute={name: frozenset(members) for name, members in data["mute"].items()},
@@ -63,8 +75,12 @@ def read_weights(text: str) -> Weights:
         )
     except (tomllib.TOMLDecodeError, KeyError, ValueError) as error:
         raise UsageError(f"weights cannot be read: {error}.") from None
-    rows = (*tables.prior.values(), *tables.group.values(), *tables.evidence.values())
+    rows = (tables.prior.kinds, *tables.prior.kinds_of.values(), *tables.evidence.values())
     unknown = {name for row in rows for name in row} - causes.keys()
     if unknown:
         raise UsageError(f"weights name explanations that are not in [causes]: {', '.join(sorted(unknown))}.")
     return tables
+
+
+def _prior(data: Mapping[str, Any]) -> Prior:
+    return Prior(data["causes"], data["elsewhere"], data["chance"], data["kinds"], data["kinds-of"])

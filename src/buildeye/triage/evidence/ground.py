@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from buildeye.logs.environment import Change, changed
 from buildeye.model import Thing
-from buildeye.triage.evidence.own import is_machinery, is_manifest
 from buildeye.triage.evidence.piece import Piece, Window
+from buildeye.triage.files import is_machinery, is_manifest
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
@@ -77,6 +77,6 @@ def _said(subject: Subject) -> str:
 
 
 def _names(said: str, name: str) -> bool:
-    """Is the package named as a word? Packages are imported with underscores for their dashes."""
+    """Is the package named as a word, maybe with its version? It is imported with underscores for its dashes."""
     plain = re.escape(name.lower()).replace(r"\-", "[-_]")
-    return len(name) > 2 and re.search(rf"(?<![a-z0-9_-]){plain}(?![a-z0-9-])", said) is not None
+    return len(name) > 2 and re.search(rf"(?<![a-z0-9_-]){plain}(?![a-z0-9_]|-(?!\d))", said) is not None

@@ -1,8 +1,8 @@
-"""Of a first failure on the base branch: is the newest merge the likely one, or another of the range?"""
+"""Where did it begin? Whether a merge explains the failure, and which of the range."""
 
 from collections.abc import Iterator, Sequence
 
-from buildeye.triage.culprits import origin_of, rank
+from buildeye.triage.culprits import Suspect, origin_of, probabilities, suspects_of
 from buildeye.triage.evidence.base import broken_since
 from buildeye.triage.evidence.piece import Piece, Window
 from buildeye.triage.history import History
@@ -10,23 +10,50 @@ from buildeye.triage.results import Result, Subject
 
 
 def judge_origin(subject: Subject, history: History, window: Window, alike: Sequence[Result]) -> Iterator[Piece]:
-    """How probable it is that the commit that was built brought the failure, among all of the range."""
-    own = subject.own
-    if not own.on_base or own.head_sha not in history.merge_of:
-        return
-    if broken_since(subject, history, [r for r in alike if r.on_base]) is not None:
+    """What was merged between the last pass of the job and the first equal failure, and how well it fits."""
+    if not history.merges:
         return
     origin = origin_of(subject, history, alike)
     if origin is None:
         return
-    ranked = rank(subject, history, origin, alike)
-    mine = next((each for each in ranked if each.sha == own.head_sha), None)
-    if mine is not None and mine.probability > 0.05:
-        yield Piece("own-merge-likely", mine.probability, own.head_sha[:12], f"the commit itself is likely: {mine.why}")
-    best = next((each for each in ranked if each.sha != own.head_sha), None)
-    if best is not None:
+    elsewhere = subject.own.on_base or any(r.place != subject.own.place for r in alike)
+    if not origin.merges:
+        if elsewhere and origin.good:
+            yield Piece(
+                "no-merge-in-range", 1.0, origin.good[:12],
+                "nothing was merged between the last pass of this job and the first equal failure",
+            )  # fmt: skip
+        return
+    suspects = suspects_of(subject, history, origin)
+    best = suspects[0]
+    if best.fit > 0:
         yield Piece(
-            "other-merge-likely", 1 - (mine.probability if mine else 0.0),
-            f"#{best.pull_request}" if best.pull_request else best.sha[:12],
-            f"another change of the range may have brought it: {best.why}",
+            "merge-explains" if elsewhere else "merge-suspect", best.fit, best.name,
+            f"{best.name} was merged between the last pass and the first equal failure: {best.why}",
         )  # fmt: skip
+    elif elsewhere:
+        yield Piece(
+            "no-merge-fits", 1.0, f"{len(suspects)}",
+            f"of {len(suspects)} merged since the last pass none changes what the failure names",
+        )  # fmt: skip
+    if subject.own.head_sha in history.merge_of and subject.own.on_base:
+        yield from _first_on_base(subject, history, suspects, alike)
+
+
+def _first_on_base(
+    subject: Subject, history: History, suspects: Sequence[Suspect], alike: Sequence[Result]
+) -> Iterator[Piece]:
+    """Of a first failure on the base branch: is the commit itself the likely one, or another of the range?"""
+    own = subject.own
+    if broken_since(subject, history, [r for r in alike if r.on_base]) is not None:
+        return
+    shares = dict(zip((s.merge.sha for s in suspects), probabilities(suspects), strict=True))
+    mine = next((s for s in suspects if s.merge.sha == own.head_sha), None)
+    share = shares[own.head_sha] if mine else 0.0
+    if mine is not None and share > 0.05:
+        yield Piece("own-merge-likely", share, own.head_sha[:12], f"the commit itself is likely: {mine.why}")
+    other = next((s for s in suspects if s.merge.sha != own.head_sha), None)
+    if other is not None:
+        yield Piece(
+            "other-merge-likely", 1 - share, other.name, f"another change of the range may have brought it: {other.why}"
+        )
