@@ -123,7 +123,10 @@ def _what(findings: list[Finding], language: Language) -> str:
     """The kind of failure, where it came from in short, and the tests that fail."""
     say, first = words(language), findings[0]
     verdict = first.verdict
-    label = plain(uncapitalised(category_label(language, verdict.category)), 60)
+    job = headline.speaking_job(first)
+    # of an unknown cause the log may still tell what failed
+    category = job.diagnosis.category if job and verdict.cause is Cause.UNKNOWN else verdict.category
+    label = plain(uncapitalised(category_label(language, category)), 60)
     tests = _tests(findings, language)
     if headline.claimed(first) is Cause.INTERFERENCE:
         if verdict.category in OF_TRUNK and (since := _since(first)):
