@@ -21,11 +21,11 @@ from benchmarks.judging.recorded import recorded_agreement  # noqa: E402
 from benchmarks.judging.scoring import Judged, by_story, confusion, scores, share  # noqa: E402
 from benchmarks.kept import keep  # noqa: E402
 from benchmarks.peers.first_pattern import cause_of  # noqa: E402
-from buildeye.simulator.histories import build_history  # noqa: E402
 
 from buildeye.model import Cause  # noqa: E402
 from buildeye.pipeline.history import history_around, subjects_between, thresholds_of, window_of  # noqa: E402
 from buildeye.simulator.facts import Past  # noqa: E402
+from buildeye.simulator.histories import build_history  # noqa: E402
 from buildeye.triage.judge import judge  # noqa: E402
 from buildeye.warehouse import Warehouse, open_warehouse  # noqa: E402
 

@@ -17,6 +17,7 @@ from buildeye.config.loading import PLAIN_VARIABLES, TOKENS, setting_keys
 from buildeye.logs.lint import lint
 from buildeye.logs.rules import Rule, Tier, load_pack
 from buildeye.model import CATEGORIES, Cause, Cost, Determinism, Diagnosis
+from buildeye.triage.weights import packaged_weights
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -184,3 +185,13 @@ def test_the_picture_is_plain_svg_that_runs_and_loads_nothing() -> None:
     tags = {element.tag.rpartition("}")[2] for element in root.iter()}
     assert tags <= {"svg", "title", "desc", "g", "rect", "circle", "text", "tspan"}
     assert not [a for e in root.iter() for a in e.attrib if a.startswith("on") or a.endswith("href")]
+
+
+def test_every_piece_of_evidence_that_is_weighed_is_documented() -> None:
+    page = (DOCS / "verdicts.md").read_text()
+    missing = {
+        name
+        for name in packaged_weights().evidence
+        if f"`{name.removesuffix('-by-change')}`" not in page and not name.startswith("person-said-")
+    }
+    assert missing == set()

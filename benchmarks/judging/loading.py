@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from buildeye.logs.environment import read_environment
-
 from buildeye.config import Settings
 from buildeye.logs.diagnose import read_log
+from buildeye.logs.environment import read_environment
 from buildeye.logs.ruleset import RuleSet, load_ruleset
 from buildeye.logs.source import LogFile
 from buildeye.model import Diagnosis, Job, Run, Thing

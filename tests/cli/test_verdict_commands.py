@@ -27,7 +27,7 @@ OURS = replace(
     reasons=(
         Reason("step", "step", "Run unit tests", "this step failed"),
         Reason("rule", "pytest.failed", "E   assert 1 == 2", "an assertion does not hold", 812, 1.5),
-        Reason("history", "other-pull-requests", "#9", "another pull request fails alike", None, -1.1),
+        Reason("history", "others-fail-alike", "#9", "another pull request fails alike", None, -1.1),
     ),
     otherwise=((Cause.INTERFERENCE, 0.07),),
 )
@@ -37,7 +37,7 @@ TRUNK = replace(
     cause=Cause.INTERFERENCE,
     category="broken-trunk",
     signature="another",
-    reasons=(Reason("history", "own-files", "a.py", "against it: this change touches a file that it names"),),
+    reasons=(Reason("history", "own-files", "a.py", "this change touches a file that it names", weight=-1.0),),
     merge_range=MergeRange("d" * 40, "e" * 40, 3),
     culprits=(Culprit("e" * 40, 0.72, "it changes spec.py", 9771),),
     related_pull_requests=(9816, 9820),
@@ -97,13 +97,13 @@ def test_our_own_judgement_shows_what_was_weighed_for_and_against_it() -> None:
     for line in (
         "code / test-failure · deterministic · 90 % sure (high)",
         "For      +1.5  an assertion does not hold: E assert 1 == 2 (line 812, pytest.failed)",
-        "Against  -1.1  another pull request fails alike: #9 (other-pull-requests)",
+        "Against  -1.1  another pull request fails alike: #9 (others-fail-alike)",
         "Facts    this step failed: Run unit tests (step)",
         "Else     interference 7 %",
         "Judged   2026-11-30 12:41 UTC by rule set rules-1",
         "Changed  2026-11-30 12:45 UTC: unknown 20 % → code / test-failure 90 %, the base branch passes",
         "Alike    unit (3.11), unit (3.13)",
-        "Against  this change touches a file that it names: a.py (own-files)",
+        "Against  -1.0  this change touches a file that it names: a.py (own-files)",
         "Range    after dddddddddd (passed) up to eeeeeeeeee (failed), 3 commits",
         "Culprits 72 % #9771 eeeeeeeeee: it changes spec.py",
         "Hit too  #9816, #9820",

@@ -11,6 +11,7 @@ from buildeye.model import (
     WHOLE_RUN,
     Cause,
     Cost,
+    Culprit,
     Determinism,
     Diagnosis,
     Evidence,
@@ -20,6 +21,7 @@ from buildeye.model import (
     KeyLine,
     Level,
     LogLine,
+    MergeRange,
     PersonVerdict,
     PullRequest,
     Reason,
@@ -43,8 +45,8 @@ def _level(confidence: float) -> Level:
 def make_job(
     name: str = "e2e / singlecard", job_id: int = 71, run_id: int = 501, runner: str | None = "a3-4-07", **fields: Any
 ) -> JobFinding:
-    """A failed job; `fields` are of the diagnosis, `reasons` and `lines` are taken out first."""
-    reasons, lines = fields.pop("reasons", ()), fields.pop("lines", ())
+    """A failed job; `fields` are of the diagnosis; `reasons`, `told` (both of the verdict) and `lines` are not."""
+    reasons, lines, told = fields.pop("reasons", ()), fields.pop("lines", ()), fields.pop("told", {})
     fields.setdefault("confidence", 0.94)
     fields.setdefault("signature", f"{fields.get('category', 'unknown')}|{name}")
     diagnosis = Diagnosis(log=f"{job_id}.log", rule_set="r1a2b3", **fields)
@@ -54,7 +56,7 @@ def make_job(
     )  # fmt: skip
     url = f"{WEB}/actions/runs/{run_id}/job/{job_id}"
     job = Job(job_id, run_id, name, "completed", "failure", runner_name=runner, html_url=url)
-    return JobFinding(job, diagnosis, verdict, lines)
+    return JobFinding(job, diagnosis, dataclasses.replace(verdict, **told), lines)
 
 
 def make_finding(*jobs: JobFinding, pr: int | None = 9829, run_id: int = 501, **fields: Any) -> Finding:
@@ -79,6 +81,16 @@ def log_lines(first: int, *texts: str) -> tuple[LogLine, ...]:
     return tuple(LogLine(number, text) for number, text in enumerate(texts, first))
 
 
+def history(name: str, quote: str, why: str, weight: float) -> Reason:
+    """A piece of evidence as it stands in a verdict."""
+    return Reason("history", name, quote, why, weight=weight)
+
+
+def machine(name: str, quote: str, why: str, weight: float) -> Reason:
+    """The same of the machines."""
+    return Reason("infrastructure", name, quote, why, weight=weight)
+
+
 def _code() -> list[Finding]:
     error = "E   TypeError: Sampler.__init__() got an unexpected keyword argument 'logprobs_mode'"
     test = "tests/ut/sample/test_sampler.py::test_topk"
@@ -97,10 +109,13 @@ def _code() -> list[Finding]:
         tests=(test, test + "_zero", test + "_one"),
         retry_helps=False,
         reasons=(
-            Reason("history", "change.touches", "vllm_ascend/sample/sampler.py",
-                     "the change touches a file of the traceback (+2.1)"),
-            Reason("history", "seen-before", "1 of 400", "against it: the signature was seen once before (-0.4)"),
+            history("own-files", "vllm_ascend/sample/sampler.py",
+                    "this change touches a file that the failure names", 2.4),
+            history("others-pass", "5", "the same job passed in 5 other places around the same time", 1.03),
+            history("seen-before", "1", "seen before in 1 other place on 1 day of the last 21", -0.5),
+            history("mended-by-push", "0a1b2c3d4e5f", "the next commit of this pull request passed (run 533)", 0.2),
         ),
+        told={"otherwise": ((Cause.INTERFERENCE, 0.058),)},
         lines=log_lines(
             1873, "tests/ut/sample/test_sampler.py:41: in test_topk", '    sampler = Sampler(logprobs_mode="raw")',
             error, "========== 3 failed, 212 passed in 98.41s ==========",
@@ -141,7 +156,28 @@ def _infrastructure() -> list[Finding]:
             confidence=0.92,
             signature="runner-lost|a3-4-07",
             summary="The runner stopped answering; no step of the job ended.",
-            reasons=(Reason("infrastructure", "runner.sick", "a3-4-07", "3 unrelated jobs failed on this runner"),),
+            reasons=(
+                Reason("job", "job.no-step-ran", "a3-4-07", "no step of the job ran on runner a3-4-07."),
+                machine(
+                    "runner-sick",
+                    "a3-4-07",
+                    "3 other jobs of 3 failed on runner a3-4-07 within 8 h, and not elsewhere",
+                    2.7,
+                ),
+                machine(
+                    "outage",
+                    "2",
+                    "services failed for 2 other changes in 1 jobs of 1 workflow around the same time",
+                    0.79,
+                ),
+                history(
+                    "base-passes",
+                    "e854288d8aed",
+                    "the same job passed on the base branch last before this was built (run 488)",
+                    -0.3,
+                ),
+            ),
+            told={"determinism": Determinism.FLAKY},
             retry_helps=True,
         )
         for number in (1, 2, 3)
@@ -150,25 +186,45 @@ def _infrastructure() -> list[Finding]:
     return [make_finding(*jobs, pr=9830, suggestions=(again,))]
 
 
+_BROKEN = (
+    history("base-broken", "3d91e02c55aa",
+            "the base branch failed alike before this was built: 2 runs, first in run 480", 3.2),
+    history("others-fail-alike", "#9816, #9820", "2 other pull requests fail alike around the same time", 0.95),
+    history("others-failed-first", "3d91e02c55aa",
+            "somebody else failed so before this change did (run 480)", 0.4),
+    history("foreign-files", "tests/e2e/test_spec.py",
+            "this change touches none of the files the failure names", 1.0),
+    history("base-passes-next", "b7c1d2e3f4a5",
+            "the next run of this job on the base branch passed (run 530)", -1.5),
+    history("mended-by-push", "0a1b2c3d4e5f", "the next commit of this pull request passed (run 533)", -0.2),
+)  # fmt: skip
+_ORIGIN = {
+    "merge_range": MergeRange("e854288d8aeda518", "3d91e02c55aa9b20", 2),
+    "culprits": (
+        Culprit("3d91e02c55aa9b20", 0.93, "it changes what the failing test is about", 9771),
+        Culprit("77aa0b1c2d3e4f50", 0.07, "it was merged in the range", 9765),
+    ),
+    "otherwise": ((Cause.CODE, 0.081),),
+    "related_pull_requests": (9816, 9820),
+}
+
+
 def _interference() -> list[Finding]:
     job = make_job(
         cause=Cause.INTERFERENCE,
         category="broken-trunk",
-        confidence=0.96,
+        confidence=0.91,
         determinism=Determinism.DETERMINISTIC,
         summary="`test_dflash_spec` fails with a ValueError.",
         key_line=KeyLine(9120, "E   ValueError: draft length 5 > 4"),
         tests=("tests/e2e/test_spec.py::test_dflash_spec",),
-        reasons=(
-            Reason("history", "base-branch", "3d91e02", "it fails the same on main from 3d91e02 on (+3.0)"),
-            Reason("history", "culprit", "#9771", "the first failing commit on main merged this (+1.2)"),
-            Reason("history", "other-pull-requests", "4", "four other pull requests fail the same (+1.5)"),
-        ),
+        reasons=_BROKEN,
+        told=_ORIGIN,
         lines=log_lines(9119, ">   raise ValueError(msg)", "E   ValueError: draft length 5 > 4"),
         retry_helps=False,
     )
     revert = Suggestion("Revert or fix #9771 on main", Cost.MEDIUM, ("tell its author", "re-run after the merge"))
-    return [make_finding(job, suggestions=(revert,), related=(9771, 9816, 9820))]
+    return [make_finding(job, suggestions=(revert,), related=(9816, 9820))]
 
 
 def _matrix() -> list[Finding]:
@@ -177,8 +233,14 @@ def _matrix() -> list[Finding]:
         cause=Cause.INTERFERENCE,
         category="version-matrix",
         confidence=0.71,
-        summary="Only the leg with vLLM v0.20.2 fails.",
-        reasons=(Reason("history", "matrix.leg", "v0.20.2", "the legs with main pass"),),
+        summary="`vllm.model_executor.layers` has no `FusedRouter`.",
+        reasons=(
+            history("leg-only", "v0.20.2", "only the legs with v0.20.2 failed; 2 legs without it passed", 1.2),
+            history(
+                "leg-fails-elsewhere", "v0.20.2", "the leg v0.20.2, and no other, fails alike in 2 other places", 2.06
+            ),
+        ),
+        told={"otherwise": ((Cause.CODE, 0.21), (Cause.INFRASTRUCTURE, 0.06)), "related_pull_requests": (9816,)},
     )
     other = make_job("lint", 72, cause=Cause.UNKNOWN, confidence=0.0, runner=None)
     return [make_finding(job, other)]
@@ -192,7 +254,16 @@ def _flaky() -> list[Finding]:
         determinism=Determinism.FLAKY,
         summary="`test_stream` timed out.",
         tests=("tests/test_stream.py::test_stream",),
-        reasons=(Reason("history", "same-commit", "attempt 1", "the same commit passed in attempt 1"),),
+        reasons=(
+            history("same-run-passed", "attempt 1", "the same job passed in attempt 1 of the same run", 4.0),
+            history(
+                "known-flaky",
+                "7 of 9",
+                "of 9 commits that failed so and were tried again, 7 passed: at least 49% do, by Wilson's bound",
+                2.55,
+            ),
+        ),
+        told={"otherwise": ((Cause.INFRASTRUCTURE, 0.12),)},
         retry_helps=True,
     )
     return [make_finding(job, pr=9850, run_attempt=2)]
@@ -210,7 +281,14 @@ def _person() -> list[Finding]:
 
 
 def _low() -> list[Finding]:
-    job = make_job("csrc", cause=Cause.CODE, category="compile", confidence=0.55, summary="One file did not compile.")
+    job = make_job(
+        "csrc", cause=Cause.CODE, category="compile", confidence=0.55, summary="One file did not compile.",
+        told={"otherwise": ((Cause.INTERFERENCE, 0.31), (Cause.INFRASTRUCTURE, 0.08))},
+        reasons=(
+            history("own-area", "csrc/kernel.cpp", "this change touches what the failing test is about", 1.1),
+            history("others-fail-alike", "#9840", "1 other pull request fails alike around the same time", -1.7),
+        ),
+    )  # fmt: skip
     return [make_finding(job, pr=9851)]
 
 
@@ -230,9 +308,120 @@ def _unknown() -> list[Finding]:
         confidence=0.2,
         key_line=KeyLine(4402, "RuntimeError: NPU returned 507899"),
         evidence=(Evidence("baseline", "new-lines", "14 lines", "not in the last passing log of this job"),),
+        reasons=(
+            history(
+                "job-passes-elsewhere",
+                "4 of 5",
+                "the same job passed in 4 of 5 other places around the same time",
+                0.55,
+            ),
+            machine("runner-well", "a3-4-07", "2 of 2 other jobs passed on runner a3-4-07 around the same time", -0.48),
+        ),
+        told={"otherwise": ((Cause.CODE, 0.42), (Cause.INFRASTRUCTURE, 0.38), (Cause.CONFIGURATION, 0.11))},
         lines=log_lines(4400, "step 17", "step 18", "RuntimeError: NPU returned 507899"),
     )
     return [make_finding(job, pr=None, name="Nightly-A2", run_id=26690112009)]
+
+
+def _foreign(
+    category: str, summary: str, *reasons: Reason, pr: int | None, confidence: float = 0.93, **told: Any
+) -> Finding:
+    """Interference of another kind than a broken trunk."""
+    job = make_job(
+        "e2e / multicard", cause=Cause.INTERFERENCE, category=category, confidence=confidence, summary=summary,
+        reasons=reasons, told=told,
+    )  # fmt: skip
+    return make_finding(
+        job, pr=pr, head_branch="main" if pr is None else "faster", related=told.get("related_pull_requests", ())
+    )
+
+
+def _range() -> list[Finding]:
+    broken: dict[str, Any] = {
+        **_ORIGIN,
+        "merge_range": MergeRange("e854288d8aeda518", "3d91e02c55aa9b20", 4),
+        "culprits": tuple(
+            Culprit(f"{number}d91e02c55aa9b20", share, "it was merged in the range", number)
+            for number, share in ((9771, 0.4), (9765, 0.2), (9764, 0.2), (9763, 0.2))
+        ),
+    }
+    return [_foreign("broken-trunk", "`test_dflash_spec` fails.", *_BROKEN[:2], pr=9831, **broken)]
+
+
+def _pair() -> list[Finding]:
+    origin: dict[str, Any] = {
+        "merge_range": MergeRange("e854288d8aeda518", "3d91e02c55aa9b20", 2),
+        "culprits": (
+            Culprit("3d91e02c55aa9b20", 0.58, "it is the first commit that failed", 9771),
+            Culprit("77aa0b1c2d3e4f50", 0.42, "it passed this job before it was merged", 9765),
+        ),
+    }
+    return [
+        _foreign(
+            "concurrent-merge", "`ascend_forward` got an argument that was renamed.",
+            history("passed-before-merge", "#9771", "this job passed in #9771 before it was merged (run 470)", 1.2),
+            history("merged-meanwhile", "#9765",
+                    "1 other change was merged between that run and its merge", 1.2),
+            pr=None, **origin,
+        )
+    ]  # fmt: skip
+
+
+def _image() -> list[Finding]:
+    moved = "quay.io/ascend/cann sha256:0a1b2c3d4e5f -> sha256:99887766554"
+    return [
+        _foreign(
+            "image-update", "`libascendcl.so` cannot be loaded.",
+            history("image-moved", moved, f"since run 433 passed, these moved: {moved}", 2.6),
+            history("fails-everywhere", "5 of 5",
+                    "5 of 5 runs of this job failed alike between the first and the last of them", 1.3),
+            pr=9860, related_pull_requests=(9816, 9855),
+        )
+    ]  # fmt: skip
+
+
+def _upstream() -> list[Finding]:
+    return [
+        _foreign(
+            "upstream-change", "`numpy.trapz` is gone.",
+            history("moved-is-named", "numpy 2.3.5 -> 2.4.0", "the failure names numpy, which moved", 1.6),
+            history("package-moved", "numpy 2.3.5 -> 2.4.0",
+                    "since run 433 passed, these moved: numpy 2.3.5 -> 2.4.0", 0.5),
+            pr=None, confidence=0.77, otherwise=((Cause.CONFIGURATION, 0.15),),
+        )
+    ]  # fmt: skip
+
+
+def _contention() -> list[Finding]:
+    return [
+        _foreign(
+            "runner-contention", "The server did not start within 600 s.",
+            machine("queue-deep", "linux-aarch64-a3-4",
+                    "jobs waited 48 min for a runner of linux-aarch64-a3-4; usual are 90 s", 3.6),
+            machine("pool-loaded", "linux-aarch64-a3-4",
+                    "31 jobs waited for linux-aarch64-a3-4 at that time while 8 ran; usually 2 wait", 2.4),
+            pr=9861, determinism=Determinism.FLAKY,
+        )
+    ]  # fmt: skip
+
+
+def _merged() -> list[Finding]:
+    """A run of the base branch that fails first with the change that brought it."""
+    job = make_job(
+        "ut", cause=Cause.CODE, category="test-failure", confidence=0.82, determinism=Determinism.DETERMINISTIC,
+        summary="`test_dflash_spec` fails with a ValueError.", tests=("tests/e2e/test_spec.py::test_dflash_spec",),
+        reasons=(
+            history("own-merge-likely", "3d91e02c55aa",
+                    "the commit itself is likely: it changes what the failing test is about", 1.4),
+            history("first-on-base", "3d91e02c55aa",
+                    "the base branch passed last in run 479 (e854288d8aed); 1 change was merged since", 1.2),
+            history("untested-before-merge", "#9771", "#9771 was merged without this job", 0.8),
+            history("others-fail-alike", "#9816, #9820",
+                    "2 other pull requests fail alike around the same time", -2.69),
+        ),
+        told={"otherwise": ((Cause.INTERFERENCE, 0.193),)},
+    )  # fmt: skip
+    return [make_finding(job, pr=None, head_branch="main")]
 
 
 def _several() -> list[Finding]:
@@ -284,6 +473,12 @@ _SAMPLES = {
     "unknown": _unknown,
     "several-runs": _several,
     "hostile": _hostile,
+    "range": _range,
+    "concurrent-merge": _pair,
+    "image-update": _image,
+    "upstream-change": _upstream,
+    "runner-contention": _contention,
+    "merged": _merged,
 }
 
 

@@ -177,13 +177,13 @@ def test_the_table_of_a_pass_tells_each_cause_once_and_unknown_last(samples: dic
     rows = summary_table([finding for name in names for finding in samples[name]] + [trunk, other])
     assert [(row.cause, row.runs, row.what, row.who) for row in rows] == [
         (
-            Cause.INTERFERENCE, 2, "broken trunk (#9771) test_dflash_spec, 2 pull requests",
+            Cause.INTERFERENCE, 2, "broken trunk since #9771: test_dflash_spec, 2 pull requests",
             "maintainer: revert or fix forward",
         ),
         (Cause.CODE, 1, "#9822 failing test test_topk", "authors"),
         (
             Cause.INFRASTRUCTURE, 1, "#9830 runner a3-4-07: runner lost",
-            "infrastructure: look at the runner or service",
+            "infrastructure: drain a3-4-07",
         ),
         (Cause.UNKNOWN, 1, "Nightly-A2 no known error", "look: build-eye explain 26690112009"),
     ]  # fmt: skip
@@ -193,3 +193,34 @@ def test_the_table_names_a_few_and_counts_the_rest(finding_of: Make, job_of: Mak
     job = job_of(cause=Cause.CODE, category="format")
     (row,) = summary_table([finding_of(job, pr=number, run_id=number) for number in range(1, 8)])
     assert row.what.endswith("#4 formatting differs · and 3 more")
+
+
+def test_the_table_says_of_an_unknown_cause_what_failed_when_the_log_tells(finding_of: Make, job_of: MakeJob) -> None:
+    job = job_of(cause=Cause.CODE, category="test-failure", confidence=0.4, told={"cause": Cause.UNKNOWN})
+    (row,) = summary_table([finding_of(job)])
+    assert (row.cause, row.what) == (Cause.UNKNOWN, "#9829 failing test")
+
+
+def test_the_table_tells_flaky_tests_from_broken_ones(samples: dict[str, list[Finding]]) -> None:
+    (row,) = summary_table(samples["flaky"])
+    assert (row.what, row.who) == (
+        "#9850 flaky test_stream (7 of 9 passed when tried again)", "maintainer: re-run, then steady the test"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "who"),
+    [
+        ("interference-medium", "#9829 one version of the matrix fails (v0.20.2)",
+         "maintainer: mend or exclude the leg"),
+        ("upstream-change", "E2E-Full an upstream project moved (numpy 2.3.5 -> 2.4.0)", "maintainer: pin what moved"),
+        ("runner-contention", "#9861 runners contended (linux-aarch64-a3-4)", "nobody: re-run when runners are free"),
+        ("concurrent-merge", "E2E-Full merges close together since #9771 + #9765", "maintainer: revert or fix forward"),
+        ("range", "#9831 broken trunk", "maintainer: revert or fix forward"),
+    ],
+)  # fmt: skip
+def test_the_table_says_in_short_where_interference_came_from(
+    name: str, what: str, who: str, samples: dict[str, list[Finding]]
+) -> None:
+    row = summary_table(samples[name])[0]
+    assert (row.what, row.who) == (what, who)

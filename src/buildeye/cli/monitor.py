@@ -16,6 +16,7 @@ from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
+    from buildeye.model import Finding
     from buildeye.pipeline.artifacts import Fetched
     from buildeye.pipeline.monitor import Pass
     from buildeye.pipeline.sync.scope import Progress
@@ -119,12 +120,18 @@ def _opening(settings: "Settings", done: "Pass") -> str:
     ended = [r.conclusion for r in done.runs]
     said = [f"{ended.count('success')} passed", f"{ended.count('skipped')} skipped"]
     said += [f"{n} {word}" for n, word in ((done.superseded, "superseded"), (done.stopped, "cancelled")) if n]
-    said.append(f"{len(done.findings)} failed")
+    said.append(f"{len(done.findings) - len(_earlier(done))} failed")
     unfinished = sum(1 for r in done.runs if r.status != "completed")
     if unfinished:
         said.append(f"{unfinished} not finished")
     hours = settings.monitoring.lookback_hours
     return f"{settings.target_repository.full_name} · last {hours} h · {len(done.runs)} runs: {', '.join(said)}"
+
+
+def _earlier(done: "Pass") -> list["Finding"]:
+    """Findings about runs before this pass, which are told again since they are judged otherwise now."""
+    changed, runs = {change.run_id for change in done.changed}, {run.id for run in done.runs}
+    return [finding for finding in done.findings if finding.run.id in changed - runs]
 
 
 def _table(done: "Pass") -> str:
@@ -140,7 +147,9 @@ def _did(settings: "Settings", done: "Pass", *, dry_run: bool) -> list[str]:
     told = f"{settings.report.output_dir}/ {len(reports.written)} written, {len(reports.updated)} updated"
     told += f", {len(reports.unchanged)} unchanged" if reports.unchanged else ""
     tests = [show_tests(done.tests)] if done.tests else []
-    return [told, _archived(done, dry_run=dry_run), *tests]
+    count = len(done.changed)
+    changed = [f"{count} {'verdict' if count == 1 else 'verdicts'} changed"] if count else []
+    return [told, _archived(done, dry_run=dry_run), *changed, *tests]
 
 
 def show_tests(fetched: "Fetched") -> str:

@@ -10,7 +10,8 @@ from buildeye.cli.terminal import Look, cells, cut, wrapped
 from buildeye.logs.secrets import strip_controls
 from buildeye.model import Cause, Determinism, Reason, Verdict, VerdictChange
 from buildeye.pipeline.verdicts import JobVerdict, RunVerdicts
-from buildeye.reports.headline import AGAINST, GRAVITY, is_against
+from buildeye.reports.headline import GRAVITY
+from buildeye.reports.words import percent
 
 NAME = 9
 """Cells that the name of a block takes, with the space after it."""
@@ -90,7 +91,7 @@ def _group(alike: Sequence[JobVerdict], look: Look, *, attempts: bool) -> list[s
 
 
 def _judged(ours: Verdict) -> str:
-    sure = f"{ours.confidence * 100:.0f} % sure"
+    sure = f"{percent(ours.confidence)} % sure"
     how = [] if ours.determinism is Determinism.UNKNOWN else [ours.determinism.value]
     return " · ".join([named(ours.cause, ours.category), *how, f"{sure} ({ours.level})"])
 
@@ -100,13 +101,13 @@ def _said(person: str, said_at: datetime, why: str, look: Look) -> list[str]:
 
 
 def _weighed(ours: Verdict, look: Look) -> Iterator[str]:
-    against = [reason for reason in ours.reasons if reason.weight < 0 or is_against(reason)]
-    speaking = [reason for reason in ours.reasons if reason.weight > 0 and reason not in against]
-    telling = [reason for reason in ours.reasons if reason.weight == 0 and reason not in against]
+    against = [reason for reason in ours.reasons if reason.weight < 0]
+    speaking = [reason for reason in ours.reasons if reason.weight > 0]
+    telling = [reason for reason in ours.reasons if reason.weight == 0]
     for name, reasons, colour in (("For", speaking, _GREEN), ("Against", against, _RED), ("Facts", telling, _DIM)):
         ordered = sorted(reasons, key=lambda reason: -abs(reason.weight))
         yield from _reasons(name, ordered, colour, look)
-    rest = [f"{cause} {probability * 100:.0f} %" for cause, probability in ours.otherwise]
+    rest = [f"{cause} {percent(probability)} %" for cause, probability in ours.otherwise]
     yield from _block("Else", [", ".join(rest)] if rest else [], look)
 
 
@@ -127,8 +128,8 @@ def _reasons(name: str, reasons: Sequence[Reason], colour: int, look: Look) -> l
 
 
 def _told(reason: Reason) -> str:
-    why = _plain(reason.why.removeprefix(AGAINST)).rstrip(".")
-    quote = cut(_plain(reason.quote), QUOTE)
+    why = _plain(reason.why).rstrip(".")
+    quote = "" if _plain(reason.quote) in why else cut(_plain(reason.quote), QUOTE)
     where = f"line {reason.line}, {_plain(reason.id)}" if reason.line is not None else _plain(reason.id)
     return f"{': '.join(filter(None, (why, quote)))} ({where})"
 
@@ -141,7 +142,7 @@ def _origin(ours: Verdict, look: Look) -> Iterator[str]:
         good = f"after {merges.good[:SHA]} (passed) " if merges.good else "no passing commit known, "
         yield from _block("Range", [f"{good}up to {merges.bad[:SHA]} (failed){count}"], look)
     culprits = [
-        f"{each.probability * 100:.0f} %  {f'#{each.pull_request} ' if each.pull_request else ''}{each.sha[:SHA]}: "
+        f"{percent(each.probability)} %  {f'#{each.pull_request} ' if each.pull_request else ''}{each.sha[:SHA]}: "
         f"{_plain(each.why)}"
         for each in ours.culprits[:MOST]
     ]
@@ -160,8 +161,8 @@ def _judging(each: JobVerdict, look: Look) -> Iterator[str]:
 
 
 def _changed(change: VerdictChange) -> str:
-    was = f"{named(change.cause_before, change.category_before)} {change.confidence_before * 100:.0f} %"
-    became = f"{named(change.cause, change.category)} {change.confidence * 100:.0f} %"
+    was = f"{named(change.cause_before, change.category_before)} {percent(change.confidence_before)} %"
+    became = f"{named(change.cause, change.category)} {percent(change.confidence)} %"
     return f"{was} → {became}" + (f", {_plain(change.why)}" if change.why else "")
 
 
@@ -195,8 +196,8 @@ def change_table(changes: Sequence[tuple[str, VerdictChange]]) -> str:
         (
             f"{change.changed_at:%Y-%m-%d %H:%M}",
             _plain(name),
-            f"{named(change.cause_before, change.category_before)} {change.confidence_before * 100:.0f} %",
-            f"{named(change.cause, change.category)} {change.confidence * 100:.0f} %",
+            f"{named(change.cause_before, change.category_before)} {percent(change.confidence_before)} %",
+            f"{named(change.cause, change.category)} {percent(change.confidence)} %",
             _plain(change.why),
             _plain(", ".join(change.reasons)),
         )

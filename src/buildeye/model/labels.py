@@ -66,5 +66,10 @@ ENGLISH = {
 
 def plain(category: str) -> str:
     """A category in words to use inside a sentence; a category that a pack added is said as it is written."""
-    label = ENGLISH.get(category, category)
-    return label if label[1:2].isupper() else label[:1].lower() + label[1:]
+    return uncapitalised(ENGLISH.get(category, category))
+
+
+def uncapitalised(label: str) -> str:
+    """A label as it reads inside a sentence; one that starts with a name or an abbreviation stays as it is."""
+    is_name = label[1:2].isupper() or label.startswith("GitHub") or not label.isascii()
+    return label if is_name else label[:1].lower() + label[1:]

@@ -64,7 +64,7 @@ def classify(
     for build, failed_jobs in all_failed:
         reads += [_read(build, failed, rules, green_lines.get(failed.job.name)) for failed in failed_jobs]
         if is_failure(build.run) and not failed_jobs:
-            reads.append(Read(build, _whole(build.run), diagnose_run(build.run), ()))
+            reads.append(Read(build, whole_run(build.run), diagnose_run(build.run), ()))
         progress(1)
     history = _history(builds, reads, around(reads) if around is not None and reads else History(), base_branch)
     judged = [
@@ -113,11 +113,12 @@ def _failed_jobs(build: Build) -> list[FailedJob]:
     return [FailedJob(j) for j in build.jobs if j.conclusion in ("failure", "timed_out") and j.run_attempt == last]
 
 
-def _whole(run: Run) -> Job:
+def whole_run(run: Run) -> Job:
     """A run in the form of a job, for a failure of which no job is known."""
     return Job(
-        run.id, run.id, run.name, run.status, run.conclusion, head_sha=run.head_sha, head_branch=run.head_branch,
-        repository_full_name=run.repository_full_name, html_url=run.html_url, started_at=run.run_started_at,
+        run.id, run.id, run.name, run.status, run.conclusion, run_attempt=run.run_attempt, workflow_name=run.name,
+        head_sha=run.head_sha, head_branch=run.head_branch, repository_full_name=run.repository_full_name,
+        html_url=run.html_url, started_at=run.run_started_at,
     )  # fmt: skip
 
 

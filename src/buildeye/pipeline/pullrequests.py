@@ -19,6 +19,7 @@ from buildeye.model import (
     UsageError,
     Verdict,
 )
+from buildeye.pipeline.classify import whole_run
 from buildeye.pipeline.monitor import advised
 from buildeye.pipeline.people import overrule
 from buildeye.reports.whose import is_judged
@@ -104,7 +105,7 @@ def _failed_jobs(warehouse: Warehouse, repository: str, runs: Sequence[Run]) -> 
         jobs.setdefault(row["run_id"], []).append(job_of(row))
     for run in suspects:
         if is_failure(run) and run.id not in jobs:
-            jobs[run.id] = [_whole(run)]
+            jobs[run.id] = [whole_run(run)]
     diagnoses = {row["job_id"]: diagnosis_of(row) for row in warehouse.ask("diagnoses_of_runs", **asked)}
     verdicts = {row["job_id"]: verdict_of(row) for row in warehouse.ask("verdicts_of_runs", **asked)}
     return {run: tuple(_judged(job, diagnoses, verdicts) for job in failed) for run, failed in jobs.items()}
@@ -113,14 +114,6 @@ def _failed_jobs(warehouse: Warehouse, repository: str, runs: Sequence[Run]) -> 
 def _judged(job: Job, diagnoses: Mapping[int, Diagnosis], verdicts: Mapping[int, Verdict]) -> JobFinding:
     verdict = verdicts.get(job.id) or Verdict(job.run_id, job.id, Cause.UNKNOWN, "unknown", 0.0, Level.NONE)
     return JobFinding(job, diagnoses.get(job.id) or Diagnosis(f"job {job.id}"), verdict)
-
-
-def _whole(run: Run) -> Job:
-    return Job(
-        run.id, run.id, run.name, run.status, run.conclusion, run_attempt=run.run_attempt, workflow_name=run.name,
-        head_sha=run.head_sha, head_branch=run.head_branch, repository_full_name=run.repository_full_name,
-        html_url=run.html_url,
-    )  # fmt: skip
 
 
 def _findings(

@@ -12,8 +12,8 @@ from typing import Final
 from buildeye.model import Level, PullRequestFinding
 from buildeye.reports.commentwords import comment_words, counted
 from buildeye.reports.failureline import base_branch, failure_line, literal, runs_to_rerun, some
-from buildeye.reports.headline import uncapitalised
 from buildeye.reports.markdown import fence, link, plain
+from buildeye.reports.origin import OF_TRUNK
 from buildeye.reports.whose import (
     FOREIGN,
     Conclusion,
@@ -24,7 +24,7 @@ from buildeye.reports.whose import (
     is_judged,
     least_level,
 )
-from buildeye.reports.words import Language, category_label
+from buildeye.reports.words import Language, category_label, uncapitalised
 
 MARKER: Final = "<!-- build-eye -->"
 """The first line of every comment of ours: by it a later pass finds the one to edit."""
@@ -35,7 +35,6 @@ MOST_OF_A_GROUP: Final = 30
 _MOST_RERUNS: Final = 5
 _MOST_KINDS: Final = 3
 _WORD: Final = re.compile(r"[^\w ()-]+")
-_OF_TRUNK: Final = ("broken-trunk", "concurrent-merge")
 _LEAST_NEEDED: Final = (Whose.STOPPED, Whose.OUTSIDE, Whose.OTHERS, Whose.UNKNOWN, Whose.CHANGE)
 
 
@@ -176,7 +175,7 @@ def _group(kind: Whose, failures: Sequence[Failure], items: str, language: Langu
         case Whose.UNKNOWN:
             return [f"#### {say['group.unknown']}", items, _look(failures, say)]
         case Whose.OTHERS:
-            trunk = all(failure.verdict.category in _OF_TRUNK for failure in failures)
+            trunk = all(failure.verdict.category in OF_TRUNK for failure in failures)
             advice = say["do.others.trunk" if trunk else "do.others"].format(branch=base_branch(failures[0], say))
             return _folded(_titled("group.others", failures, language), [items, advice])
         case Whose.OUTSIDE:

@@ -8,23 +8,29 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from buildeye.logs.secrets import mask
-from buildeye.model import Cause, Cost, Determinism, JobFinding, Level, Suggestion, Verdict
+from buildeye.model import Cause, Cost, JobFinding, Level, Suggestion, Verdict
 from buildeye.reports import headline
 from buildeye.reports.commentwords import comment_words, counted
 from buildeye.reports.markdown import code, link, prose
-from buildeye.reports.whose import Failure, Whose, is_judged
-from buildeye.reports.words import Language, category_label, words
+from buildeye.reports.origin import (
+    OF_TRUNK,
+    Told,
+    first_seen,
+    is_flaky,
+    named_culprits,
+    origin_phrase,
+    tries_phrase,
+)
+from buildeye.reports.whose import Failure, Whose, is_judged, retry_of
+from buildeye.reports.words import Language, category_label, percent, uncapitalised, words
+from buildeye.triage.situation import Retry
 
 MOST_NAMED = 5
 RERUN = "gh run rerun"
-OTHER_PULL_REQUESTS = "other-pull-requests"
-"""The id of the reason whose quote lists other pull requests with the same failure, where the verdict does not."""
 
 _MARKS = re.compile(r"^(?:E\s+|##\[error\])\s*")
 _SHA = re.compile(r"[0-9a-f]{7,40}")
 _COSTS = list(Cost)
-_CERTAIN = 0.95
-"""The probability from which a change is said to have brought a failure, not only to be likely."""
 
 
 def failure_line(failure: Failure, language: Language) -> str:
@@ -36,12 +42,7 @@ def failure_line(failure: Failure, language: Language) -> str:
 
 def runs_to_rerun(failures: Sequence[Failure]) -> list[int]:
     """The runs in which a re-run may help some of these failures, oldest first."""
-    helped = (
-        run.run.id
-        for failure in failures
-        for run, job in failure.jobs
-        if job.diagnosis.retry_helps is not False or job.verdict.determinism is Determinism.FLAKY
-    )
+    helped = (run.run.id for failure in failures for run, job in failure.jobs if retry_of(run, job) is not Retry.NO)
     return sorted(set(helped))
 
 
@@ -104,8 +105,8 @@ def _sure(failure: Failure, language: Language) -> str:
         return _unsure(verdict, language)
     label = quiet(category_label(language, verdict.category), 60)
     if failure.whose is Whose.OUTSIDE and verdict.cause is not Cause.INFRASTRUCTURE:
-        label = say["label.flaky"].format(label=headline.uncapitalised(label))
-    told = say[f"sure.{verdict.level}"].format(label=label, percent=f"{verdict.confidence * 100:.0f}")
+        label = say["label.flaky"].format(label=uncapitalised(label))
+    told = say[f"sure.{verdict.level}"].format(label=label, percent=percent(verdict.confidence))
     person = [say["item.person"].format(person=literal(verdict.person, 60))] if verdict.person else []
     return say["comma"].join([told, *_runner(failure, say), *person])
 
@@ -115,11 +116,11 @@ def _unsure(verdict: Verdict, language: Language) -> str:
     say = comment_words(language)
     if verdict.level is not Level.NONE:
         return say["label.unknown"]
-    told = say["sure.none"].format(label=say["label.unknown"], percent=f"{verdict.confidence * 100:.0f}")
+    told = say["sure.none"].format(label=say["label.unknown"], percent=percent(verdict.confidence))
     cause, probability = next(iter(verdict.otherwise), (Cause.UNKNOWN, 0.0))
     if cause is Cause.UNKNOWN:
         return told
-    guess = say["sure.next"].format(cause=words(language)[f"cause.{cause}"], percent=f"{probability * 100:.0f}")
+    guess = say["sure.next"].format(cause=words(language)[f"cause.{cause}"], percent=percent(probability))
     return say["comma"].join([say["label.unknown"], guess])
 
 
@@ -132,37 +133,43 @@ def _runner(failure: Failure, say: Mapping[str, str]) -> list[str]:
 
 
 def _more(failure: Failure, language: Language) -> list[str]:
-    """What follows the judgement: who brought it, or what to do."""
+    """What follows the judgement: who or what brought it, how often it passed, or what to do."""
     say = comment_words(language)
+    told = Told(failure.verdict, failure.jobs[0][0].pull_request, base_branch(failure, say), language, _span)
     if failure.whose is Whose.OTHERS:
-        told = (_culprits(failure, say), _range(failure, say), _related(failure, say))
-        return [_sentence(text, say) for text in told if text]
+        if failure.verdict.category in OF_TRUNK:
+            parts = (_culprits(failure, say), _range(failure, say), _related(failure, say))
+        else:
+            parts = (origin_phrase(told), "", _related(failure, say))
+        return [_sentence(text, say) for text in parts if text]
+    tries = tries_phrase(told, say["again"]) if is_flaky(failure.verdict) else ""
     advice = _advice(failure, say)
-    return [say["item.do"].format(advice=advice)] if advice else []
+    return [*([_sentence(tries, say)] if tries else []), *([say["item.do"].format(advice=advice)] if advice else [])]
+
+
+def _span(text: str) -> str:
+    return literal(text, 160)
 
 
 def _culprits(failure: Failure, say: Mapping[str, str]) -> str:
     verdict = failure.verdict
-    if verdict.culprits:
-        named = [
-            say["culprit.one"].format(
-                change=f"#{culprit.pull_request}" if culprit.pull_request else _commit(failure, culprit.sha),
-                percent=f"{culprit.probability * 100:.0f}",
-            )
-            for culprit in verdict.culprits[:3]
-        ]
-        certain = verdict.level is Level.HIGH and verdict.culprits[0].probability >= _CERTAIN
-        return say["culprit.high" if certain else "culprit"].format(list=some(named, say))
-    quote = next((r.quote for r in verdict.reasons if r.id == headline.CULPRIT), "")
-    change = quote if re.fullmatch(r"#\d{1,9}", quote) else _commit(failure, quote)
-    return say["culprit.high" if verdict.level is Level.HIGH else "culprit"].format(list=change) if change else ""
+    sure, culprits = named_culprits(verdict, failure.jobs[0][0].pull_request)
+    pair = verdict.category == "concurrent-merge" and len(culprits) > 1 and sure != ".possible"
+    named = [
+        say["culprit.one"].format(
+            change=f"#{culprit.pull_request}" if culprit.pull_request else _commit(failure, culprit.sha),
+            percent=percent(culprit.probability),
+        )
+        for culprit in culprits[: 2 if pair else 3]
+    ]
+    return say[f"culprit{'.pair' if pair else ''}{sure}"].format(list=some(named, say)) if named else ""
 
 
 def _range(failure: Failure, say: Mapping[str, str]) -> str:
     branch = base_branch(failure, say)
     found = failure.verdict.merge_range
     if found is None:
-        seen = _commit(failure, next((r.quote for r in failure.verdict.reasons if r.id == headline.FIRST_SEEN), ""))
+        seen = _commit(failure, first_seen(failure.verdict))
         return say["range.open"].format(branch=branch, bad=seen) if seen else ""
     bad, good = _commit(failure, found.bad), _commit(failure, found.good)
     if not good:
@@ -189,10 +196,7 @@ def _related(failure: Failure, say: Mapping[str, str]) -> str:
     run = failure.jobs[0][0]
     told = {culprit.pull_request for culprit in failure.verdict.culprits}
     own = run.pull_request.number if run.pull_request else 0
-    numbers = [*failure.verdict.related_pull_requests]
-    if not numbers:
-        listed = next((r.quote for r in failure.verdict.reasons if r.id == OTHER_PULL_REQUESTS), "")
-        numbers = [int(number) for number in re.findall(r"#(\d{1,9})", listed)]
+    numbers = failure.verdict.related_pull_requests
     others = [f"#{number}" for number in dict.fromkeys(numbers) if number not in {own, *told}]
     return _capital(say["related"].format(list=some(others, say))) if others else ""
 

@@ -8,12 +8,14 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Final
 
-from buildeye.model import Cause, Determinism, Evidence, Finding, JobFinding, Level, Verdict
+from buildeye.model import Cause, Finding, JobFinding, Level, Reason, Verdict, home_cause
 from buildeye.reports.markdown import code, plain, prose
+from buildeye.reports.origin import OF_TRUNK, Span, Told, brought_phrase, is_flaky, origin_phrase, tries_phrase
 from buildeye.reports.paths import as_utc
 from buildeye.reports.words import Language, category_label, words
-from buildeye.triage.people import word_of
+from buildeye.triage.people import OVERRULED, SAID, word_of
 
 # Gravest first: what the author can mend, then what others must mend, then what nobody understands, then no failure.
 GRAVITY = (
@@ -27,12 +29,9 @@ GRAVITY = (
 )
 NO_FAILURE = (Cause.CANCELLED, Cause.NONE)
 
-# Conventions between `triage` and this module: the `why` of evidence that speaks against the verdict starts so; what
-# broke the trunk ("#9771" or a commit) and the first commit known to fail there are quotes of reasons with these ids.
-AGAINST = "against it: "
-CULPRIT = "culprit"
-FIRST_SEEN = "base-branch"
-
+CLEAR: Final = 0.3
+"""Log-odds from which a reason is told: what weighs less changes nothing."""
+_MOST_WHYS = 2
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -68,7 +67,7 @@ def title(findings: Sequence[Finding], language: Language) -> str:
     name = _subject(finding, say)
     others = _not_covered(findings)
     partly = others.keys() & {Cause.CODE, Cause.CONFIGURATION}
-    claim = say["claim.partly" if partly and finding.pull_request else _claim_key(finding)]
+    claim = say["claim.partly" if partly and is_of_change(finding) else _claim_key(finding)]
     detail = _detail(finding, language)
     text = say["title" if detail else "title.plain"].format(subject=name, claim=claim, detail=detail)
     return say["title.besides"].format(title=text, list=_counted(others, say)) if others else text
@@ -81,36 +80,35 @@ def summary(findings: Sequence[Finding], language: Language) -> str:
     if job is None:
         first = say["summary.no-jobs"].format(conclusion=code(finding.run.conclusion or finding.run.status))
         return " ".join(filter(None, (first, _besides(findings, say))))
-    told = prose(job.diagnosis.summary) or say["summary.silent"].format(job=code(job.job.name))
+    told = log_summary(job) or say["summary.silent"].format(job=code(job.job.name))
     why = _why(finding.verdict, say)
     if why and why not in told:
         told = f"{_first_sentence(told)} {why}"
     return " ".join(filter(None, (told, _besides(findings, say))))
 
 
+def log_summary(job: JobFinding, limit: int = 600) -> str:
+    """What the log says, its test as code; empty when it says nothing."""
+    text = job.diagnosis.summary
+    test = next((test for test in job.diagnosis.tests if text.startswith(f"{test}: ")), "")
+    return f"{code(test)}{prose(text[len(test) :], limit)}" if test else prose(text, limit)
+
+
 def _why(verdict: Verdict, say: Mapping[str, str]) -> str:
-    """What made it so: a person's word, else the first reason that history gave."""
+    """What made it so: a person's word, else the two weightiest reasons around it."""
     word = word_of(verdict)
     if word is not None:
         return say["summary.person"].format(person=prose(word.quote), why=prose(_sentence(word.why)))
-    return next((prose(_sentence(r.why)) for r in verdict.reasons if _from_history(r) and r.why.strip()), "")
+    if verdict.cause is Cause.UNKNOWN:
+        return ""
+    telling = [reason for reason in verdict.reasons if _is_telling(reason)]
+    return " ".join(prose(_sentence(reason.why)) for reason in telling[:_MOST_WHYS])
 
 
 def claimed(finding: Finding | JobFinding) -> Cause:
     """The cause as far as it may be claimed: without a level of confidence it is unknown."""
     certain = finding.verdict.level is not Level.NONE or finding.verdict.cause in NO_FAILURE
     return finding.verdict.cause if certain else Cause.UNKNOWN
-
-
-def is_against(reason: Evidence) -> bool:
-    """Whether a reason speaks against the verdict it comes with."""
-    return reason.why.startswith(AGAINST)
-
-
-def uncapitalised(label: str) -> str:
-    """A label as it reads inside a sentence; one that starts with an abbreviation stays as it is."""
-    is_name = label[1:2].isupper() or label.startswith("GitHub")
-    return label if is_name else label[:1].lower() + label[1:]
 
 
 def _age(finding: Finding) -> tuple[datetime, int]:
@@ -127,39 +125,65 @@ def _subject(finding: Finding, say: Mapping[str, str]) -> str:
 
 def _claim_key(finding: Finding) -> str:
     cause, verdict = claimed(finding), finding.verdict
-    nobody = "" if finding.pull_request else ".nobody"
+    nobody = "" if is_of_change(finding) else ".nobody"
     if cause in NO_FAILURE or cause is Cause.UNKNOWN:
         return f"claim.{cause}"
-    if cause in (Cause.CODE, Cause.CONFIGURATION) and verdict.determinism is Determinism.FLAKY:
+    if cause is verdict.cause and is_flaky(verdict):
         return f"claim.flaky.{verdict.level}"
+    if cause is Cause.CONFIGURATION and home_cause(verdict.category) is Cause.CODE:
+        cause = Cause.CODE  # such as the title of a pull request
     if cause is Cause.CONFIGURATION:
         return f"claim.configuration.{verdict.level}"
-    return f"claim.{cause}{nobody}.{verdict.level}"
+    kind = ("trunk" if verdict.category in OF_TRUNK else "outside") if nobody and cause is Cause.INTERFERENCE else cause
+    return f"claim.{kind}{nobody}.{verdict.level}"
 
 
 def _detail(finding: Finding, language: Language) -> str:
-    say, verdict, job = words(language), finding.verdict, speaking_job(finding)
-    cause = claimed(finding)
-    if verdict.category == "broken-trunk" and cause is Cause.INTERFERENCE:
-        return _trunk(finding, say)
+    """What fails, or where it came from when that is somebody else's."""
+    verdict, cause = finding.verdict, claimed(finding)
+    phrase = origin_of(finding, language)
+    if phrase:
+        return phrase
+    what = _what(finding, language)
+    if cause in (Cause.CODE, Cause.CONFIGURATION) and what:
+        told = told_of(finding, language)
+        return (tries_phrase(told, what) if is_flaky(verdict) else brought_phrase(told, what)) or what
+    return what
+
+
+def origin_of(finding: Finding, language: Language) -> str:
+    """Where a failure of others came from, as far as that may be claimed; else empty."""
+    return origin_phrase(told_of(finding, language)) if claimed(finding) is finding.verdict.cause else ""
+
+
+def _what(finding: Finding, language: Language) -> str:
+    """What fails: a test of the change, a job nobody understands, else the kind of failure."""
+    say, cause, job = words(language), claimed(finding), speaking_job(finding)
     tests = job.diagnosis.tests if job else ()
-    if tests and cause not in NO_FAILURE:
+    if tests and cause in (Cause.CODE, Cause.CONFIGURATION, Cause.UNKNOWN):
         name = code(tests[0].rsplit("::", 1)[-1], 80)
         return say["detail.test" if len(tests) == 1 else "detail.tests"].format(count=len(tests), test=name)
-    if cause is Cause.UNKNOWN:
+    if cause is Cause.UNKNOWN or (finding.verdict.category == "test-failure" and cause is Cause.CODE):
         return say["detail.job"].format(job=code(job.job.name, 80)) if job else ""
-    return "" if cause is Cause.NONE else prose(category_label(language, verdict.category))
+    return "" if cause is Cause.NONE else prose(category_label(language, finding.verdict.category))
 
 
-def _trunk(finding: Finding, say: Mapping[str, str]) -> str:
-    base = finding.pull_request.base_ref if finding.pull_request else finding.run.head_branch
-    quotes = {r.id: r.quote for r in finding.verdict.reasons if re.fullmatch(r"#\d+|[0-9a-f]{7,40}", r.quote)}
-    since = quotes.get(CULPRIT) or quotes.get(FIRST_SEEN, "")
-    key = "detail.trunk"
-    if since:
-        key += ".since" if CULPRIT in quotes else ".seen"
-    unsure = "" if finding.verdict.level is Level.HIGH else ".unsure"
-    return say[key + unsure].format(branch=code(base) or say["trunk"], since=since)
+def told_of(finding: Finding, language: Language, span: Span = code) -> Told:
+    """The verdict of a run as its phrases are made of it; `span` shows the words of others."""
+    branch = base_branch(finding, span) or words(language)["trunk"]
+    return Told(finding.verdict, finding.pull_request, branch, language, span)
+
+
+def base_branch(finding: Finding, span: Span) -> str:
+    """The branch that a change goes into, or that was built itself; empty when it is not known."""
+    if finding.pull_request is not None:
+        return span(finding.pull_request.base_ref)
+    return "" if is_of_change(finding) else span(finding.run.head_branch)
+
+
+def is_of_change(finding: Finding) -> bool:
+    """Was a change built that is not merged? GitHub does not name the pull request of one from a fork."""
+    return finding.pull_request is not None or finding.run.event.startswith("pull_request")
 
 
 def _not_covered(findings: Sequence[Finding]) -> Counter[Cause]:
@@ -184,8 +208,11 @@ def _counted(causes: Counter[Cause], say: Mapping[str, str]) -> str:
     return ", ".join(one.format(cause=say[f"cause.{c}"], count=causes[c]) for c in GRAVITY if causes[c])
 
 
-def _from_history(reason: Evidence) -> bool:
-    return reason.kind in ("history", "infrastructure") and not is_against(reason)
+def _is_telling(reason: Reason) -> bool:
+    """Does it speak for the verdict clearly, and does it not come from the log, whose summary is told already?"""
+    around = reason.kind in ("history", "infrastructure", "person")
+    around = around and reason.id not in (SAID, OVERRULED, "own-merge-likely")  # the title names the merge
+    return around and reason.weight >= CLEAR and bool(reason.why.strip())
 
 
 def _first_sentence(text: str) -> str:
@@ -193,8 +220,8 @@ def _first_sentence(text: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    """The text without its weight, with a capital first and a full stop last, so that it can follow a sentence."""
-    line = re.sub(r"\s*\([+-][\d.]+\)$", "", plain(text))
+    """The text with a capital first and a full stop last, so that it can follow a sentence."""
+    line = plain(text)
     if not line:
         return ""
     return line[0].upper() + line[1:] + ("" if line[-1] in ".!?。…" else ".")

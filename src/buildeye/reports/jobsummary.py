@@ -25,7 +25,7 @@ def job_summary(opening: str, findings: Sequence[Finding], closing: str, *, larg
     told = [finding for finding in findings if headline.claimed(finding) not in headline.NO_FAILURE]
     rest = ["", prose(closing), ""]
     if told:
-        lines += ["| run | pull request | cause | what the log says |", "|---|---|---|---|"]
+        lines += ["| run | pull request | cause | what |", "|---|---|---|---|"]
         left = largest - _bytes(lines) - _bytes(rest) - _ENDING
         shown = list(_fitting(told, left))
         lines += shown
@@ -55,7 +55,7 @@ def _row(finding: Finding) -> str:
         link(prose(run.name or str(run.id), 80), run.html_url),
         link(f"#{pull.number}", pull.html_url) if pull else "",
         f"{cause} / {prose(label)}{level}",
-        prose(job.diagnosis.summary, 300) if job else "",
+        ". ".join(filter(None, (headline.origin_of(finding, "en"), headline.log_summary(job, 300) if job else ""))),
     )
     return "| " + " | ".join(map(cell, cells)) + " |"
 

@@ -8,19 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import buildeye
-from buildeye.model import Cause, Determinism, Evidence, Finding, JobFinding, Suggestion, Verdict, home_cause
+from buildeye.model import Cause, Finding, JobFinding, Suggestion, home_cause
 from buildeye.reports import headline
+from buildeye.reports.addresses import pull_link, web_of
+from buildeye.reports.analysis import analysis_of, colon, item
 from buildeye.reports.excerpt import excerpt
 from buildeye.reports.markdown import Word, cell, code, fence, front_matter, link, prose
+from buildeye.reports.origin import is_flaky
 from buildeye.reports.paths import as_utc, day, group
-from buildeye.reports.words import Language, category_label, words
-from buildeye.triage.people import word_of
+from buildeye.reports.whose import retry_of
+from buildeye.reports.words import Language, category_label, percent, words
+from buildeye.triage.situation import Retry
 
 MOST_NAMES = 20
-
-
-SHOWN_IN_EXCERPT = frozenset({"context", "tally", "job", "exit"})
-"""Evidence that only repeats lines of the excerpt; the excerpt shows them in their place."""
+_RERUN = {Retry.HELPS: True, Retry.NO: False, Retry.UNKNOWN: None}
 
 
 def render_report(findings: Sequence[Finding], *, language: Language, now: datetime, max_log_lines: int = 50) -> str:
@@ -79,65 +80,15 @@ def _analysis(findings: Sequence[Finding], language: Language) -> list[str]:
     for finding in findings:
         if len(findings) > 1:
             out += [f"### {_run_name(finding, say)}", "", _where(finding, say), ""]
-        verdict = finding.verdict
-        percent = f"{say[f'level.{verdict.level}']} ({verdict.confidence * 100:.0f} %)"
-        out += [
-            _item(say, "classification", _classification(verdict, language)),
-            _item(say, "confidence", percent),
-            _item(say, "determinism", say[f"determinism.{verdict.determinism}"]),
-            *_said(verdict, say),
-            *_reasons(finding, say),
-            "",
-        ]
-        if verdict.cause not in headline.NO_FAILURE:
+        out += [*analysis_of(finding, language), ""]
+        if finding.verdict.cause not in headline.NO_FAILURE:
             out += [f"**{_retry_line(finding, say)}**", ""]
     return out[:-1]
 
 
-def _classification(verdict: Verdict, language: Language) -> str:
-    say = words(language)
-    key = "classification.word" if str(verdict.cause) == verdict.category else "classification"
-    return say[key].format(
-        cause=verdict.cause,
-        category=prose(verdict.category),
-        name=say[f"cause.{verdict.cause}"],
-        label=prose(headline.uncapitalised(category_label(language, verdict.category))),
-    )
-
-
-def _said(verdict: Verdict, say: Mapping[str, str]) -> list[str]:
-    """Who judged it, and what that person said; nothing of our own judgement."""
-    word = word_of(verdict)
-    if word is None:
-        return []
-    return [_item(say, "person", say["person.said"].format(person=prose(word.quote), why=prose(word.why)))]
-
-
-def _reasons(finding: Finding, say: Mapping[str, str]) -> list[str]:
-    job = headline.speaking_job(finding)
-    given = dict.fromkeys((*finding.verdict.reasons, *(job.diagnosis.evidence if job else ())))
-    word = word_of(finding.verdict)
-    reasons = [reason for reason in given if reason != word and reason.id not in SHOWN_IN_EXCERPT]
-    speaking = [reason for reason in reasons if not headline.is_against(reason)]
-    against = [reason for reason in reasons if headline.is_against(reason)]
-    label = _colon(say, "thought" if word else "reasoning")
-    out = [f"- **{label}**" + ("" if speaking else f" {say['reason.none']}")]
-    out += [f"  - {_reason(reason, say)}" for reason in speaking]
-    if against:
-        out += [f"- **{_colon(say, 'against')}**", *(f"  - {_reason(reason, say)}" for reason in against)]
-    return out
-
-
-def _reason(reason: Evidence, say: Mapping[str, str]) -> str:
-    where = say["reason.line"].format(line=reason.line) if reason.line is not None else ""
-    told = ": ".join(filter(None, (prose(reason.why.removeprefix(headline.AGAINST)), code(reason.quote))))
-    told = told.replace(".: `", ": `", 1)
-    return f"{told} ({', '.join(filter(None, (where, code(reason.id))))})"
-
-
 def _retry(finding: Finding) -> tuple[bool | None, int]:
     """Whether a re-run helps the run as a whole (None: some, or not known), and how many jobs it helps."""
-    answers = [job.diagnosis.retry_helps for job in finding.jobs]
+    answers = [_RERUN[retry_of(finding, job)] for job in finding.jobs]
     whole = answers[0] if answers and len(set(answers)) == 1 else None
     return whole, answers.count(True)
 
@@ -161,7 +112,7 @@ def _evidence(findings: Sequence[Finding], say: Mapping[str, str], max_log_lines
             out += [f"### {_run_name(finding, say)}", ""]
         else:
             out += [say["run.line"].format(run=_run_name(finding, say), where=_where(finding, say)), ""]
-        out += [f"**{_colon(say, 'links')}** {_links(finding, say)}", ""]
+        out += [f"**{colon(say, 'links')}** {_links(finding, say)}", ""]
         for jobs in _alike(finding):
             out += _job_evidence(jobs, say, max_log_lines)
     return out[:-1]
@@ -172,9 +123,9 @@ def _job_evidence(jobs: Sequence[JobFinding], say: Mapping[str, str], max_log_li
     rules = dict.fromkeys(
         reason.id for reason in (*first.diagnosis.evidence, *first.verdict.reasons) if reason.kind == "rule"
     )
-    out = [_item(say, "job", link(code(first.job.name) or str(first.job.id), first.job.html_url))]
+    out = [item(say, "job", link(code(first.job.name) or str(first.job.id), first.job.html_url))]
     if rules:
-        out += [_item(say, "patterns", ", ".join(map(code, rules)))]
+        out += [item(say, "patterns", ", ".join(map(code, rules)))]
     if others:
         names = _some((link(code(job.job.name), job.job.html_url) for job in others), say)
         out += ["- " + say["label.same"].format(count=len(others), jobs=names)]
@@ -202,7 +153,7 @@ def _tests(findings: Sequence[Finding], say: Mapping[str, str]) -> list[str]:
     out = [f"## {say['section.tests']}", ""]
     for label, names in (("tests", tests), ("files", files)):
         if names:
-            out += [f"**{_colon(say, label)}**", "", *(f"- {code(name)}" for name in names[:MOST_NAMES])]
+            out += [f"**{colon(say, label)}**", "", *(f"- {code(name)}" for name in names[:MOST_NAMES])]
             if len(names) > MOST_NAMES:
                 out += ["- " + say["more"].format(count=len(names) - MOST_NAMES)]
             out += [""]
@@ -214,13 +165,13 @@ def _suggestions(findings: Sequence[Finding], say: Mapping[str, str]) -> list[st
     out = [f"## {say['section.suggestions']}", ""]
     cause = headline.claimed(findings[0])
     if not told:
-        flaky = findings[0].verdict.determinism is Determinism.FLAKY and cause is Cause.CODE
-        return [*out, f"**{_colon(say, 'priority')}** {say['default.flaky' if flaky else f'default.{cause}']}"]
+        flaky = cause is Cause.CODE and is_flaky(findings[0].verdict)
+        return [*out, f"**{colon(say, 'priority')}** {say['default.flaky' if flaky else f'default.{cause}']}"]
     if cause is Cause.UNKNOWN:
         out += [f"{say['default.unknown']}{say['stop']}", ""]
     for number, suggestion in enumerate(told):
         if number == 1:
-            out += [f"**{_colon(say, 'then')}**", ""]
+            out += [f"**{colon(say, 'then')}**", ""]
         out += _suggestion(suggestion, say, is_first=number == 0)
     return out[:-1]
 
@@ -232,11 +183,11 @@ def _advice(finding: Finding) -> tuple[Suggestion, ...]:
 
 def _suggestion(suggestion: Suggestion, say: Mapping[str, str], *, is_first: bool) -> list[str]:
     cost = say["label.cost"].format(cost=say[f"cost.{suggestion.cost}"])
-    head = f"**{_colon(say, 'priority')}** " if is_first else "### "
+    head = f"**{colon(say, 'priority')}** " if is_first else "### "
     out = [f"{head}{prose(suggestion.title)} ({cost})", ""]
     if suggestion.steps:
         if is_first:
-            out += [f"**{_colon(say, 'steps')}**", ""]
+            out += [f"**{colon(say, 'steps')}**", ""]
         out += [*(f"{n}. {prose(step)}" for n, step in enumerate(suggestion.steps, 1)), ""]
     if suggestion.command.strip():
         out += [*fence(suggestion.command.strip().splitlines(), "sh"), ""]
@@ -248,9 +199,7 @@ def _related(findings: Sequence[Finding], say: Mapping[str, str]) -> list[str]:
     numbers = list(dict.fromkeys(number for finding in telling for number in finding.related_pull_requests))
     if not numbers:
         return []
-    base = next(filter(None, map(_web, telling)), "")
-    items = [link(f"#{number}", f"{base}/pull/{number}" if base else "") for number in numbers]
-    return [f"## {say['section.related']}", "", *(f"- {item}" for item in items)]
+    return [f"## {say['section.related']}", "", *(f"- {pull_link(telling[0], number)}" for number in numbers)]
 
 
 def _jobs(findings: Sequence[Finding], language: Language) -> list[str]:
@@ -266,7 +215,7 @@ def _jobs(findings: Sequence[Finding], language: Language) -> list[str]:
             link(code(job.job.name), job.job.html_url),
             say[f"cause.{job.verdict.cause}"],
             prose(category_label(language, job.verdict.category)),
-            f"{job.verdict.confidence * 100:.0f} %" + (f" ({prose(job.verdict.person)})" if job.verdict.person else ""),
+            f"{percent(job.verdict.confidence)} %" + (f" ({prose(job.verdict.person)})" if job.verdict.person else ""),
             code(job.job.runner_name or ""),
             str(key.number) if key else "",
         )
@@ -290,29 +239,11 @@ def _links(finding: Finding, say: Mapping[str, str]) -> str:
     if finding.pull_request is None:
         return run
     number = finding.pull_request.number
-    address = finding.pull_request.html_url or (f"{_web(finding)}/pull/{number}" if _web(finding) else "")
+    address = finding.pull_request.html_url or f"{web_of(finding)}/pull/{number}"
     return f"{run} · {link(say['links.pr'].format(number=number), address)}"
-
-
-def _web(finding: Finding) -> str:
-    """The repository's web address, taken from the run or pull request; empty when neither tells."""
-    run, mark, _ = finding.run.html_url.partition("/actions/")
-    if mark:
-        return run
-    pull = finding.pull_request.html_url if finding.pull_request else ""
-    web, mark, _ = pull.partition("/pull/")
-    return web if mark else ""
 
 
 def _some(items: Iterable[str], say: Mapping[str, str]) -> str:
     listed = list(items)
     rest = [say["more"].format(count=len(listed) - MOST_NAMES)] if len(listed) > MOST_NAMES else []
     return ", ".join(listed[:MOST_NAMES] + rest)
-
-
-def _colon(say: Mapping[str, str], label: str) -> str:
-    return say["colon"].format(label=say[f"label.{label}"])
-
-
-def _item(say: Mapping[str, str], label: str, markdown: str) -> str:
-    return f"- **{_colon(say, label)}** {markdown}"

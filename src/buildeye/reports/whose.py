@@ -7,6 +7,7 @@ from typing import Literal
 
 from buildeye.model import Cause, Determinism, Finding, JobFinding, Level, PullRequestFinding, Verdict
 from buildeye.reports.headline import NO_FAILURE, claimed
+from buildeye.triage.situation import Retry, Situation
 
 Conclusion = Literal["success", "failure", "neutral"]
 
@@ -60,6 +61,11 @@ def whose(job: JobFinding) -> Whose:
     if cause is Cause.INFRASTRUCTURE or job.verdict.determinism is Determinism.FLAKY:
         return Whose.OUTSIDE
     return Whose.CHANGE
+
+
+def retry_of(finding: Finding, job: JobFinding) -> Retry:
+    """Whether a re-run of a failed job can pass without a change, as its advice holds too."""
+    return Situation(finding.run, job.verdict, job.job, job.diagnosis, finding.pull_request).retry
 
 
 def failures_of(finding: PullRequestFinding) -> list[Failure]:
