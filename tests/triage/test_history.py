@@ -224,7 +224,7 @@ def _ranked(of: Subject, results: Sequence[Result], merges: Sequence[Merge]) -> 
     known = history(results, merges=merges)
     origin = origin_of(of, known, known.alike(of))
     assert origin is not None
-    return rank(of, known, origin, known.alike(of))
+    return rank(of, known, origin)
 
 
 RANGES: dict[str, tuple[Subject, Sequence[Result], Sequence[Merge], tuple[int, int, list[int]] | None]] = {
@@ -246,8 +246,8 @@ RANGES: dict[str, tuple[Subject, Sequence[Result], Sequence[Merge], tuple[int, i
     "pull requests that fail alike show it bad": (
         subject(), [passed(on_base(50, -3)), in_pull(7, -1), in_pull(8, -0.5)], [M50, M55, M60], (50, 55, [55]),
     ),
-    "nothing was merged": (TRUNK, [passed(on_base(59, -0.5))], [merge(59, -0.6)], None),
-    "no merge is known": (TRUNK, [GREEN], [], None),
+    "nothing was merged": (TRUNK, [passed(on_base(59, -0.5))], [merge(59, -0.6)], (59, 59, [])),
+    "no pass before it is known": (TRUNK, [on_base(55, -1.9)], [M50, M55, M60], None),
 }  # fmt: skip
 
 
