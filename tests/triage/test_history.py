@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -89,10 +90,10 @@ def test_neither_order_nor_repetition_of_what_is_known_changes_a_verdict(
     assert judge(of, history(twice, merges=brought), DEFAULTS, NOW) == once
 
 
-def test_of_two_rows_of_a_job_the_one_that_ended_later_counts_and_then_the_one_that_was_read() -> None:
-    early, late = result(1, 0), replace(result(1, 0), ended=at(2))
-    unread = replace(late, signature="")
-    for rows in ([early, late, unread], [unread, late, early], [late, unread, early]):
+def test_of_two_rows_of_a_job_the_one_that_ended_later_counts_and_then_the_one_that_knows_more() -> None:
+    early, late = in_pull(7, 0), replace(in_pull(7, 0), ended=at(2))
+    unread, nameless = replace(late, signature=""), replace(late, pull_request=None, author="")
+    for rows in permutations([early, late, unread, nameless]):
         assert history(rows).between(at(-1), at(3)) == [late]
 
 
