@@ -207,6 +207,12 @@ def test_what_people_said_of_another_failure_is_not_heard() -> None:
     assert pieces(judge_people, subject(), said={OTHER: [said(Cause.CODE)]}) == {}
 
 
+@pytest.mark.parametrize("signature", ["no-log|unit|Run tests", "unknown|# at #"])
+def test_what_people_said_of_a_failure_that_has_no_name_is_of_that_one_only(signature: str) -> None:
+    of = subject(diagnosis(signature=signature))
+    assert pieces(judge_people, of, said={signature: [said(Cause.CODE)]}) == {}
+
+
 def test_who_said_it_is_quoted() -> None:
     found = pieces(judge_people, subject(), said={SIGNATURE: [said(Cause.INTERFERENCE)]})
     piece = found["person-said-interference"]
