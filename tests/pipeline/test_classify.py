@@ -108,7 +108,10 @@ def test_merges_of_the_builds_are_those_of_their_pull_requests() -> None:
         changed_files=("src/a.py",),
     )
     base = _build(2, None, hours=-3, head_sha="d" * 40)
-    found = _told([_build(1, 101), base, replace(broken, pull_request=merged)])
+    before = _build(4, None, hours=-5)
+    green = replace(before.jobs[0], conclusion="success")
+    passed = Build(replace(before.run, conclusion="success"), "pr", (green,))
+    found = _told([_build(1, 101), base, passed, replace(broken, pull_request=merged)])
     verdict = next(f.verdict for f in found if f.run.id == 1)
     assert [(culprit.sha, culprit.pull_request) for culprit in verdict.culprits] == [("d" * 40, 103)]
 

@@ -56,7 +56,7 @@ def keep(warehouse: Warehouse, run: Run) -> Job:
             [
                 PullRequest(
                     number, author=f"dev-{number}", base_ref="main", head_sha=run.head_sha,
-                    head_ref=run.head_branch, changed_files=(f"src/part_{number}.py",), created_at=run.created_at,
+                    head_ref=run.head_branch, created_at=run.created_at,
                     updated_at=run.created_at, repository_full_name=REPOSITORY,
                 )
             ]

@@ -104,8 +104,11 @@ def in_pull(number: int, hours: float = -1, **given: Any) -> Result:
 
 def again(number: int = 12, attempt: int = 2, **given: Any) -> Result:
     """The job itself in another attempt of its run: it failed alike."""
-    facts = {"run_id": 1, "attempt": attempt, "head_sha": "a" * 40, "pull_request": OWN, "author": "dev-own"} | given
-    return result(number, 0, **facts)
+    facts: dict[str, Any] = {
+        "run_id": 1, "attempt": attempt, "head_sha": "a" * 40, "pull_request": OWN, "author": "dev-own",
+        "runner": "runner-1",
+    }  # fmt: skip
+    return result(number, 0, **(facts | given))
 
 
 def passed(each: Result) -> Result:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pytest
 
 from buildeye.triage.evidence.base import judge_base
-from buildeye.triage.evidence.origin import judge_origin
 from buildeye.triage.results import Merge, Result
 from tests.triage.cases import (
     OTHER,
@@ -16,7 +15,6 @@ from tests.triage.cases import (
     on_main,
     passed,
     pieces,
-    pull,
     sha_of,
     subject,
 )
@@ -149,26 +147,3 @@ def test_a_push_without_a_pull_request_was_never_tried() -> None:
     pushed = [merge(60, -0.1, pull_request=None), merge(50, -3)]
     found = pieces(judge_base, BUILT, [passed(on_base(50, -2.9))], merges=pushed)
     assert found.keys() == {"first-on-base"}
-
-
-def test_the_newest_merge_and_the_others_of_the_range_are_told_apart() -> None:
-    green, merges = passed(on_base(50, -2.9)), [merge(50, -3), merge(60, -0.1, "docs/a.md"), merge(61, -1, "src/a.py")]
-    found = pieces(judge_origin, BUILT, [green], merges=merges)
-    assert found.keys() == {"own-merge-likely", "other-merge-likely"}
-    assert found["other-merge-likely"].quote == "#61"
-    assert found["own-merge-likely"].strength < 0.5 < found["other-merge-likely"].strength
-    assert "documents only" in found["own-merge-likely"].why
-
-
-SAYS_NOTHING_OF_ORIGIN = {
-    "a pull request": (subject(change=pull()), [passed(on_base(50, -2.9))], [merge(60, -0.1)]),
-    "a commit nobody knows": (on_main(), [passed(on_base(50, -2.9))], [merge(60, -0.1)]),
-    "a base branch that was broken before": (BUILT, [on_base(50, -2.9)], [merge(60, -0.1), merge(50, -3)]),
-    "nothing that was merged": (BUILT, [passed(on_base(60, -0.05))], [merge(60, -0.1)]),
-}
-
-
-@pytest.mark.parametrize("given", SAYS_NOTHING_OF_ORIGIN.values(), ids=SAYS_NOTHING_OF_ORIGIN.keys())
-def test_where_no_range_is_known_nothing_is_said_of_its_merges(given: tuple[object, object, object]) -> None:
-    of, results, merges = given
-    assert pieces(judge_origin, of, results, merges=merges) == {}  # type: ignore[arg-type]  # a table

@@ -51,7 +51,6 @@ RUNNERS: dict[str, tuple[Sequence[Result], set[str]]] = {
         [r for n in (1, 2, 3) for r in (_here(n, n / 2, signature=OTHER), in_pull(n + 10, n / 2, signature=OTHER))],
         set(),
     ),
-    "they failed as this one did": ([_here(n, n / 2, signature=LOST.own.signature) for n in (1, 2, 3)], set()),
     "others passed on it": ([passed(_here(n, n / 2)) for n in (1, 2, 3)], {"runner-well"}),
     "one other passed on it": ([passed(_here(1, 1))], set()),
     "it was long ago": ([_here(n, n / 10 - 10) for n in (1, 2, 3)], set()),
@@ -102,7 +101,10 @@ def test_failures_of_code_make_no_pool_sick() -> None:
 
 TROUBLE: dict[str, Any] = {"category": "network", "cause": "infrastructure", "signature": OTHER}
 SERVICES: dict[str, tuple[Sequence[Result], set[str]]] = {
-    "another pull request, another job": ([in_pull(7, 0.5, name="lint", **TROUBLE)], {"outage"}),
+    "two other pull requests, another job": (
+        [in_pull(7, 0.5, name="lint", **TROUBLE), in_pull(8, 0.4, **TROUBLE)],
+        {"outage"},
+    ),
     "the same pull request": ([in_pull(OWN, 0.5, **TROUBLE)], set()),
     "the same run": ([in_pull(7, 0.5, run_id=1, **TROUBLE)], set()),
     "an hour and a half later": ([in_pull(7, 1.5, **TROUBLE)], set()),
@@ -203,6 +205,12 @@ def test_what_people_said_of_equal_failures(sayings: Sequence[Said], found: set[
 
 def test_what_people_said_of_another_failure_is_not_heard() -> None:
     assert pieces(judge_people, subject(), said={OTHER: [said(Cause.CODE)]}) == {}
+
+
+@pytest.mark.parametrize("signature", ["no-log|unit|Run tests", "unknown|# at #"])
+def test_what_people_said_of_a_failure_that_has_no_name_is_of_that_one_only(signature: str) -> None:
+    of = subject(diagnosis(signature=signature))
+    assert pieces(judge_people, of, said={signature: [said(Cause.CODE)]}) == {}
 
 
 def test_who_said_it_is_quoted() -> None:

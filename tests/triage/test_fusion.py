@@ -11,9 +11,9 @@ import buildeye.triage.evidence
 from buildeye.model import CATEGORIES, Cause, Diagnosis, Evidence, UsageError
 from buildeye.triage.evidence.ground import MOVING
 from buildeye.triage.evidence.piece import Piece
-from buildeye.triage.fusion import SUREST, believe, calibrated, is_guess, prior_scores, rows_of, weight_of
+from buildeye.triage.fusion import SUREST, believe, calibrated, is_guess, rows_of, weight_of
 from buildeye.triage.judge import BRANCH_WIDE
-from buildeye.triage.weights import Weights, packaged_weights, read_weights
+from buildeye.triage.weights import Prior, Weights, packaged_weights, read_weights
 from tests.triage.cases import diagnosis
 
 PACKAGED = packaged_weights()
@@ -24,26 +24,26 @@ flaky = "code"
 infrastructure = "infrastructure"
 broken-trunk = "interference"
 
-[prior.code]
-code = 1.0
-flaky = 0.0
+[prior.causes]
+code = 0.6
+infrastructure = 0.4
 
-[prior.unknown]
-code = 0.5
+[prior.elsewhere]
+"" = 0.2
+test = 0.1
 
-[prior.guess]
-code = 0.25
-flaky = 0.0
+[prior.chance]
+"" = 0.05
+test = 0.5
 
-[sureness]
-code = 0.5
+[prior.kinds]
+broken-trunk = 1.0
+
+[prior.kinds-of]
 
 [groups]
 test = ["test-failure"]
 style = ["lint"]
-
-[group.test]
-flaky = 0.5
 
 [mute]
 style = ["base-broken"]
@@ -64,8 +64,8 @@ def _ids() -> set[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Piece":
                 name = node.args[0]
-                if isinstance(name, ast.Constant):
-                    found.add(str(name.value))
+                names = [name.body, name.orelse] if isinstance(name, ast.IfExp) else [name]
+                found |= {str(each.value) for each in names if isinstance(each, ast.Constant)}
     return found
 
 
@@ -82,7 +82,9 @@ def test_a_category_is_in_one_group_and_is_one_of_the_vocabulary() -> None:
     members = [category for group in PACKAGED.groups.values() for category in group]
     assert len(members) == len(set(members))
     assert set(members) <= {category for every in CATEGORIES.values() for category in every}
-    assert PACKAGED.group.keys() <= PACKAGED.groups.keys()
+    prior = PACKAGED.prior
+    for rows in (prior.elsewhere, prior.chance, prior.kinds_of):
+        assert rows.keys() <= PACKAGED.groups.keys() | {""}
 
 
 def test_every_explanation_is_a_cause_or_a_kind_of_interference() -> None:
@@ -90,8 +92,16 @@ def test_every_explanation_is_a_cause_or_a_kind_of_interference() -> None:
     assert kinds <= set(CATEGORIES[Cause.INTERFERENCE])
     assert kinds >= BRANCH_WIDE
     assert PACKAGED.causes.keys() - kinds == {"code", "flaky", "configuration", "infrastructure"}
-    assert set(PACKAGED.prior) == {"code", "configuration", "infrastructure", "unknown", "guess"}
-    assert PACKAGED.sureness.keys() <= PACKAGED.causes.keys()
+    assert PACKAGED.prior.causes.keys() == {"code", "configuration", "infrastructure"}
+    for shares in (PACKAGED.prior.kinds, *PACKAGED.prior.kinds_of.values()):
+        assert shares.keys() <= kinds
+
+
+def test_what_is_probable_before_is_told_in_shares_of_the_whole() -> None:
+    prior = PACKAGED.prior
+    for shares in (prior.causes, prior.kinds, *prior.kinds_of.values()):
+        assert sum(shares.values()) == pytest.approx(1)
+    assert all(0 <= share <= 1 for row in (prior.elsewhere, prior.chance) for share in row.values())
 
 
 def test_every_row_says_something() -> None:
@@ -145,7 +155,7 @@ def test_a_piece_moves_what_its_row_says_by_its_strength() -> None:
     assert after["broken-trunk"] / before["broken-trunk"] > 1 > after["code"] / before["code"]
     twice = believe(of, [Piece("base-broken", 2.0, "", "")], SMALL)
     assert twice.best == "broken-trunk"
-    assert twice.rival == "flaky"
+    assert twice.rival == "infrastructure"
     assert weight_of(Piece("base-broken", 2.0, "", ""), twice, of, SMALL) == 2 * 3.0
 
 
@@ -160,8 +170,18 @@ def test_a_guess_is_in_no_group_so_nothing_is_muted_for_it() -> None:
     guess = diagnosis(category="lint", evidence=GUESS)
     assert is_guess(guess) and not is_guess(diagnosis())
     assert rows_of(BROKEN, guess, SMALL) != {}
-    assert prior_scores(diagnosis(evidence=GUESS, confidence=0.5), SMALL)["flaky"] == 0
-    assert prior_scores(diagnosis(confidence=0.5), SMALL)["flaky"] == 0.5
+    assert believe(diagnosis(evidence=GUESS), [], SMALL).of_cause(Cause.INTERFERENCE) == pytest.approx(0.2)
+    assert believe(diagnosis(), [], SMALL).of_cause(Cause.INTERFERENCE) == pytest.approx(0.1)
+
+
+def test_before_history_a_cause_is_as_probable_as_its_reader_says_of_what_is_not_somebody_elses() -> None:
+    belief = believe(diagnosis(confidence=0.8), [], SMALL)
+    assert belief.of_cause(Cause.CODE) == pytest.approx(0.9 * 0.8)
+    assert belief.explanations["flaky"] == pytest.approx(belief.explanations["code"])
+    doubted = believe(diagnosis(confidence=0.1), [], SMALL)
+    assert doubted.of_cause(Cause.CODE) == pytest.approx(0.9 * 0.6)
+    unknown = believe(Diagnosis("job 11"), [], SMALL)
+    assert unknown.of_cause(Cause.INFRASTRUCTURE) == pytest.approx(0.8 * 0.4)
 
 
 def test_evidence_without_a_row_says_nothing() -> None:
@@ -182,7 +202,7 @@ POINTS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=6).map(
 
 
 def _with(points: tuple[tuple[float, float], ...]) -> Weights:
-    return Weights({}, {}, {}, {}, {}, calibration=points)
+    return Weights({}, Prior({}, {}, {}, {}, {}), {}, calibration=points)
 
 
 @given(POINTS, st.floats(0, 1), st.floats(0, 1))
@@ -210,10 +230,12 @@ def test_between_measured_points_calibration_runs_straight() -> None:
 
 WRONG = {
     "no TOML": ("[causes", "weights cannot be read: "),
-    "a table is missing": (TABLES.replace("[sureness]\ncode = 0.5\n", ""), "weights cannot be read: 'sureness'"),
+    "a table is missing": (TABLES.replace("[prior.kinds-of]\n", ""), "weights cannot be read: 'kinds-of'"),
+    "a table is none": ('causes = "code"', "weights cannot be read: "),
+    "no share for all other groups": (TABLES.replace('"" = 0.05\n', ""), "weights cannot be read: "),
     "a cause nobody knows": (TABLES.replace('"infrastructure"', '"weather"'), "'weather' is not a valid Cause"),
     "an explanation nobody knows": (TABLES + "moon = 1.0\n", r"not in \[causes\]: moon"),
-    "a prior of one": (TABLES.replace("[prior.unknown]\n", "[prior.unknown]\nmoon = 1.0\n"), r"\[causes\]: moon"),
+    "a kind of one": (TABLES.replace("[prior.kinds]\n", "[prior.kinds]\nmoon = 1.0\n"), r"\[causes\]: moon"),
     "a point of one number": (TABLES + "[calibration]\npoints = [[0.5]]\n", "weights cannot be read: "),
 }
 

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -89,10 +90,10 @@ def test_neither_order_nor_repetition_of_what_is_known_changes_a_verdict(
     assert judge(of, history(twice, merges=brought), DEFAULTS, NOW) == once
 
 
-def test_of_two_rows_of_a_job_the_one_that_ended_later_counts_and_then_the_one_that_was_read() -> None:
-    early, late = result(1, 0), replace(result(1, 0), ended=at(2))
-    unread = replace(late, signature="")
-    for rows in ([early, late, unread], [unread, late, early], [late, unread, early]):
+def test_of_two_rows_of_a_job_the_one_that_ended_later_counts_and_then_the_one_that_knows_more() -> None:
+    early, late = in_pull(7, 0), replace(in_pull(7, 0), ended=at(2))
+    unread, nameless = replace(late, signature=""), replace(late, pull_request=None, author="")
+    for rows in permutations([early, late, unread, nameless]):
         assert history(rows).between(at(-1), at(3)) == [late]
 
 
@@ -224,7 +225,7 @@ def _ranked(of: Subject, results: Sequence[Result], merges: Sequence[Merge]) -> 
     known = history(results, merges=merges)
     origin = origin_of(of, known, known.alike(of))
     assert origin is not None
-    return rank(of, known, origin, known.alike(of))
+    return rank(of, known, origin)
 
 
 RANGES: dict[str, tuple[Subject, Sequence[Result], Sequence[Merge], tuple[int, int, list[int]] | None]] = {
@@ -246,8 +247,8 @@ RANGES: dict[str, tuple[Subject, Sequence[Result], Sequence[Merge], tuple[int, i
     "pull requests that fail alike show it bad": (
         subject(), [passed(on_base(50, -3)), in_pull(7, -1), in_pull(8, -0.5)], [M50, M55, M60], (50, 55, [55]),
     ),
-    "nothing was merged": (TRUNK, [passed(on_base(59, -0.5))], [merge(59, -0.6)], None),
-    "no merge is known": (TRUNK, [GREEN], [], None),
+    "nothing was merged": (TRUNK, [passed(on_base(59, -0.5))], [merge(59, -0.6)], (59, 59, [])),
+    "no pass before it is known": (TRUNK, [on_base(55, -1.9)], [M50, M55, M60], None),
 }  # fmt: skip
 
 

@@ -138,7 +138,8 @@ STORIES = {
     ),
     "contention for runners": Story(
         subject(SLOW, started_at=BEGAN + 50 * MINUTE, completed_at=BEGAN + 70 * MINUTE),
-        [*ROUND, *(passed(in_pull(40 + n, n / 10, waited=45 * MINUTE)) for n in range(9))],
+        [*ROUND, *(passed(in_pull(40 + n, n / 10, waited=45 * MINUTE)) for n in range(5)),
+         *_alike(31, 32, 33, 34, signature=SLOW.signature, category="timeout", waited=45 * MINUTE)],
         Cause.INTERFERENCE, "runner-contention", Determinism.FLAKY,
         {"loads": [*(load(n / 2 - 20, 1) for n in range(30)), load(0.8, 40)]},
     ),
@@ -290,11 +291,15 @@ def test_the_window_around_a_failure_is_given() -> None:
     assert "others-fail-alike" in reasons(wide)
 
 
+def _share(verdict: Verdict, cause: Cause) -> float:
+    return verdict.confidence if verdict.cause is cause else dict(verdict.otherwise).get(cause, 0.0)
+
+
 def test_what_a_person_said_of_an_equal_failure_is_weighed() -> None:
     verdict = judged(said={SIGNATURE: [said(Cause.INFRASTRUCTURE)]})
     (reason,) = [reason for reason in verdict.reasons if reason.kind == "person"]
     assert reason.quote == "alice"
-    assert dict(verdict.otherwise).get(Cause.INFRASTRUCTURE, 0) > dict(judged().otherwise).get(Cause.INFRASTRUCTURE, 0)
+    assert _share(verdict, Cause.INFRASTRUCTURE) > _share(judged(), Cause.INFRASTRUCTURE)
 
 
 @pytest.mark.parametrize("cause", [Cause.NONE, Cause.UNKNOWN, Cause.CANCELLED])

@@ -33,8 +33,8 @@ STOPS: dict[str, tuple[Subject, Sequence[Result], str | None]] = {
         subject(Diagnosis("job 11"), conclusion="cancelled", runner_name="", completed_at=at(24)), (), None,
     ),
     "its log names a limit": (subject(LIMIT, conclusion="cancelled"), (), None),
-    "its log names a limit, but a newer run began": (
-        subject(LIMIT, conclusion="cancelled"), [in_pull(OWN, 0.3)], "superseded",
+    "its log names lost memory, but a newer run began": (
+        subject(replace(LIMIT, category="out-of-memory"), conclusion="cancelled"), [in_pull(OWN, 0.3)], "superseded",
     ),
 }  # fmt: skip
 

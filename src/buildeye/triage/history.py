@@ -36,7 +36,7 @@ class History:
         newest: dict[int, Result] = {}
         for result in self.results:
             known = newest.get(result.job_id)
-            if known is None or (result.ended, result.signature) > (known.ended, known.signature):
+            if known is None or _fullness(result) > _fullness(known):
                 newest[result.job_id] = result
         return sorted(newest.values(), key=lambda r: (r.ended, r.job_id))
 
@@ -229,6 +229,11 @@ class History:
         if self.since is None or self.until is None:
             return False
         return self.since <= moment - before and self.until >= moment
+
+
+def _fullness(result: Result) -> tuple[object, ...]:
+    """Of two rows of one job the later counts, then the one that knows more."""
+    return result.ended, result.signature, result.pull_request or 0, result.author, result.tests, result.runner
 
 
 def _between(rows: Sequence[Result], since: datetime, until: datetime) -> list[Result]:

@@ -73,7 +73,7 @@ def read_weights(text: str) -> Weights:
             calibration=tuple((low, high) for low, high in data.get("calibration", {}).get("points", ())),
             digest=hashlib.sha256(text.encode()).hexdigest()[:12],
         )
-    except (tomllib.TOMLDecodeError, KeyError, ValueError) as error:
+    except (tomllib.TOMLDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"weights cannot be read: {error}.") from None
     rows = (tables.prior.kinds, *tables.prior.kinds_of.values(), *tables.evidence.values())
     unknown = {name for row in rows for name in row} - causes.keys()
@@ -83,4 +83,7 @@ def read_weights(text: str) -> Weights:
 
 
 def _prior(data: Mapping[str, Any]) -> Prior:
+    for table in ("elsewhere", "chance"):
+        if "" not in data[table]:
+            raise ValueError(f'[prior.{table}] has no row "" for all other groups')
     return Prior(data["causes"], data["elsewhere"], data["chance"], data["kinds"], data["kinds-of"])

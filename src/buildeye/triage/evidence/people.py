@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from buildeye.triage.evidence.piece import Piece, Window
 from buildeye.triage.history import History
-from buildeye.triage.results import Result, Subject
+from buildeye.triage.results import Result, Subject, is_specific
 
 
 def judge_people(subject: Subject, history: History, window: Window, alike: Sequence[Result]) -> Iterator[Piece]:
     """The latest word of a person on another failure with the same signature, within the days that are known."""
     own = subject.own
+    if not is_specific(own.signature):
+        return
     said = [
         each
         for each in history.said.get(subject.diagnosis.signature, ())
