@@ -5,10 +5,10 @@ set it, the more it costs (a Gaussian prior, that is: a maximum a posteriori est
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -113,16 +113,11 @@ def rewritten(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def thinned(examples: Sequence[Example], rng: Random, share: float = 0.5) -> list[Example]:
-    """Each example as it is and once with pieces missing by chance, for half each: warehouses know parts of the truth.
-
-    Without this, evidence that mostly comes together would share one weight, and alone would say too little.
-    """
-    found = []
-    for example in examples:
-        kept = tuple(piece for piece in example.pieces if rng.random() > share)
-        found += [replace(example, counts=example.counts / 2), replace(example, pieces=kept, counts=example.counts / 2)]
-    return found
+def balanced(examples: Sequence[Example]) -> list[Example]:
+    """Rare explanations count more, by the root of their rarity: the first failure of a trunk is rare, and matters."""
+    counts = Counter(example.truth for example in examples)
+    mean = len(examples) / len(counts)
+    return [replace(each, counts=each.counts * (mean / counts[each.truth]) ** 0.5) for each in examples]
 
 
 def isotonic(

@@ -112,9 +112,9 @@ def suspects_of(subject: Subject, history: History, origin: Origin) -> list[Susp
 
 
 def probabilities(suspects: Sequence[Suspect]) -> list[float]:
-    """How probable each is among them; they sum to 1."""
+    """How probable each is. They sum to less than 1: what nobody merged is as probable as a merge that fits in nothing."""
     raised = [exp(suspect.score) for suspect in suspects]
-    return [each / sum(raised) for each in raised]
+    return [each / (1 + sum(raised)) for each in raised]
 
 
 def rank(subject: Subject, history: History, origin: Origin) -> tuple[Culprit, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from buildeye.triage.evidence.piece import Piece, Window, wilson_low
+from buildeye.triage.evidence.piece import Piece, Window, counted, wilson_low
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
@@ -19,7 +19,7 @@ def judge_flaky(subject: Subject, history: History, window: Window, alike: Seque
     if low > 0:
         yield Piece(
             "known-flaky", low * 2, f"{passed} of {tried}",
-            f"of {tried} commits that failed so and were tried again, {passed} passed: "
+            f"of {counted(tried, 'commit', 'commits')} that failed so and were tried again, {passed} passed: "
             f"at least {low:.0%} do, by Wilson's bound",
         )  # fmt: skip
     if tried and passed < tried:
@@ -27,14 +27,15 @@ def judge_flaky(subject: Subject, history: History, window: Window, alike: Seque
         if high > 0:
             yield Piece(
                 "fails-when-retried", high * 2, f"{tried - passed} of {tried}",
-                f"of {tried} commits that failed so and were tried again, {tried - passed} failed again",
+                f"of {counted(tried, 'commit', 'commits')} that failed so and were tried again, "
+                f"{tried - passed} failed again",
             )  # fmt: skip
     flips = sum(
         flip_score(history.on_base(key), {r.job_id for r in known}) for key in {r.key for r in known if r.on_base}
     )
-    if flips:
+    if flips > 1:  # one may be a breakage that was mended at once
         yield Piece(
-            "comes-and-goes", min(float(flips), 3.0), f"{flips}",
+            "comes-and-goes", min(flips - 1.0, 3.0), f"{flips}",
             f"on the base branch it came and went {flips} times, each time for fewer than {STREAK} runs",
         )  # fmt: skip
 

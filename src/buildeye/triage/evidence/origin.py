@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from buildeye.triage.culprits import Suspect, origin_of, probabilities, suspects_of
 from buildeye.triage.evidence.base import broken_since
-from buildeye.triage.evidence.piece import Piece, Window
+from buildeye.triage.evidence.piece import Piece, Window, counted
+from buildeye.triage.files import named_files
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 
@@ -31,10 +32,10 @@ def judge_origin(subject: Subject, history: History, window: Window, alike: Sequ
             "merge-explains" if elsewhere else "merge-suspect", best.fit, best.name,
             f"{best.name} was merged between the last pass and the first equal failure: {best.why}",
         )  # fmt: skip
-    elif elsewhere:
+    elif elsewhere and named_files(subject) and all(suspect.merge.files for suspect in suspects):
         yield Piece(
             "no-merge-fits", 1.0, f"{len(suspects)}",
-            f"of {len(suspects)} merged since the last pass none changes what the failure names",
+            f"of {counted(len(suspects), 'merge', 'merges')} since the last pass none changes what the failure names",
         )  # fmt: skip
     if subject.own.head_sha in history.merge_of and subject.own.on_base:
         yield from _first_on_base(subject, history, suspects, alike)

@@ -49,4 +49,6 @@ def judge_queue(subject: Subject, history: History, window: Window, alike: Seque
 
 def _minutes(span: timedelta) -> str:
     minutes = span / timedelta(minutes=1)
-    return f"{span // A_SECOND} s" if minutes < 2 else f"{minutes:.0f} min"
+    if minutes < 2:
+        return f"{span // A_SECOND} s"
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"

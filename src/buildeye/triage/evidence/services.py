@@ -14,6 +14,7 @@ SERVICES = frozenset(
         "artifact-service", "runner-unavailable", "runner-lost",
     }
 )  # fmt: skip
+_PROVIDERS = {"github": "GitHub"}
 LATE = timedelta(minutes=90)
 """So much earlier than it is declared an incident may have begun."""
 
@@ -28,7 +29,8 @@ def judge_services(subject: Subject, history: History, window: Window, alike: Se
         jobs, workflows = {r.name for r in troubled}, {r.workflow for r in troubled}
         yield Piece(
             "outage", count_strength(len(places)), f"{len(places)}",
-            f"services failed for {counted(len(places), 'other change', 'other changes')} in {len(jobs)} jobs of "
+            f"services failed for {counted(len(places), 'other change', 'other changes')} in "
+            f"{counted(len(jobs), 'job', 'jobs')} of "
             f"{counted(len(workflows), 'workflow', 'workflows')} around the same time",
             "infrastructure",
         )  # fmt: skip
@@ -37,6 +39,7 @@ def judge_services(subject: Subject, history: History, window: Window, alike: Se
         if incident.started_at - LATE <= own.ended <= end + timedelta(minutes=30):
             yield Piece(
                 "incident", 1.0, incident.id,
-                f"{incident.provider} declared an incident at that time: {incident.name[:120]}", "infrastructure",
+                f"{_PROVIDERS.get(incident.provider, incident.provider)} declared an incident at that time: "
+                f"{incident.name[:120]}", "infrastructure",
             )  # fmt: skip
             break
