@@ -296,7 +296,7 @@ def test_a_wait_for_the_rate_limit_does_not_keep_it_from_ending(tmp_path: Path, 
     app = create_app(past, limit=3)
     with serving(app) as address:
         place = Place.made(tmp_path / "place", address, past.full_name, 24)
-        with watching(place, BUILD_EYE_API__RATE_LIMIT_WAIT_SECONDS="3600") as watcher:
+        with watching(place, BUILD_EYE_API__RATE_LIMIT_WAIT_SECONDS="3700") as watcher:
             watcher.until_asked(app, 4)
             assert watcher.end(signal.SIGTERM) == 0
 

@@ -28,6 +28,10 @@ SAME = "a" * 40
 AGAIN: dict[str, tuple[Sequence[Result], set[str]]] = {
     "nothing is known": ((), set()),
     "another attempt passed": ([passed(again())], {"same-run-passed"}),
+    "another attempt passed on another runner": (
+        [passed(again(runner="runner-2"))], {"same-run-passed", "passed-on-another-runner"},
+    ),
+    "another attempt passed on a runner nobody knows": ([passed(again(runner=""))], {"same-run-passed"}),
     "another attempt and another run passed": (
         [passed(again()), passed(in_pull(OWN, 1, head_sha=SAME))], {"same-run-passed"},
     ),

@@ -65,6 +65,21 @@ def test_what_else_became_of_jobs_on_the_runner(results: Sequence[Result], found
     assert pieces(judge_runners, LOST, [*results, *WELL]).keys() - {"pool-sick"} == found
 
 
+ALIKE = {"signature": LOST.own.signature}
+ONLY_HERE: dict[str, tuple[Sequence[Result], bool]] = {
+    "equal failures on this runner": ([_here(1, 1, **ALIKE), _here(2, 2, **ALIKE)], True),
+    "one of them on another runner": ([_here(1, 1, **ALIKE), in_pull(2, 2, **ALIKE)], False),
+    "none but of this pull request": ([_here(OWN, 1, **ALIKE)], False),
+    "days before": ([_here(1, -30, **ALIKE)], False),
+    "other failures on this runner": ([_here(1, 1), _here(2, 2)], False),
+}
+
+
+@pytest.mark.parametrize(("results", "told"), ONLY_HERE.values(), ids=ONLY_HERE.keys())
+def test_equal_failures_that_happen_on_one_runner_only(results: Sequence[Result], told: bool) -> None:
+    assert ("only-on-this-runner" in pieces(judge_runners, LOST, results)) is told
+
+
 def test_a_job_that_no_runner_took_says_nothing_of_runners() -> None:
     assert pieces(judge_runners, subject(runner_name=""), [_here(n, n / 2, runner="") for n in (1, 2, 3)]) == {}
 
@@ -100,23 +115,26 @@ def test_failures_of_code_make_no_pool_sick() -> None:
 
 
 TROUBLE: dict[str, Any] = {"category": "network", "cause": "infrastructure", "signature": OTHER}
-SERVICES: dict[str, tuple[Sequence[Result], set[str]]] = {
-    "two other pull requests, another job": (
-        [in_pull(7, 0.5, name="lint", **TROUBLE), in_pull(8, 0.4, **TROUBLE)],
-        {"outage"},
-    ),
-    "the same pull request": ([in_pull(OWN, 0.5, **TROUBLE)], set()),
-    "the same run": ([in_pull(7, 0.5, run_id=1, **TROUBLE)], set()),
-    "an hour and a half later": ([in_pull(7, 1.5, **TROUBLE)], set()),
-    "a failure of code": ([in_pull(7, 0.5)], set()),
-    "trouble of a machine": ([in_pull(7, 0.5, **(TROUBLE | {"category": "accelerator"}))], set()),
-    "trouble that was overcome": ([passed(in_pull(7, 0.5, **TROUBLE))], set()),
+SERVICES: dict[str, tuple[Sequence[Result], bool]] = {
+    "a second pull request, in another job": ([in_pull(7, 0.5, name="lint", **TROUBLE)], True),
+    "a second run of the base branch": ([on_base(51, 0.5, **TROUBLE)], True),
+    "nobody else": ([], False),
+    "the one pull request again": ([in_pull(8, 0.5, job_id=3, run_id=3, **TROUBLE)], False),
+    "this pull request": ([in_pull(OWN, 0.5, **TROUBLE)], False),
+    "the same run": ([in_pull(7, 0.5, run_id=1, **TROUBLE)], False),
+    "an hour and a half later": ([in_pull(7, 1.5, **TROUBLE)], False),
+    "a failure of code": ([in_pull(7, 0.5)], False),
+    "trouble of a machine": ([in_pull(7, 0.5, **(TROUBLE | {"category": "accelerator"}))], False),
+    "trouble that was overcome": ([in_pull(7, 0.5, conclusion="success", **TROUBLE)], False),
 }
 
 
-@pytest.mark.parametrize(("results", "found"), SERVICES.values(), ids=SERVICES.keys())
-def test_services_that_fail_for_others_at_the_same_time(results: Sequence[Result], found: set[str]) -> None:
-    assert pieces(judge_services, subject(), results).keys() == found
+@pytest.mark.parametrize(("results", "told"), SERVICES.values(), ids=SERVICES.keys())
+def test_services_that_fail_for_one_other_and_for_a_second_at_the_same_time(
+    results: Sequence[Result], told: bool
+) -> None:
+    one = in_pull(8, 0.4, **TROUBLE)
+    assert pieces(judge_services, subject(), [one, *results]).keys() == ({"outage"} if told else set())
 
 
 INCIDENTS: dict[str, tuple[Incident, bool]] = {

@@ -49,6 +49,13 @@ def test_what_the_change_touches(named: dict[str, tuple[str, ...]], changed: tup
     assert pieces(judge_own, of).keys() == found
 
 
+@pytest.mark.parametrize(("category", "pinned"), [("dependency", True), ("import", True), ("test-failure", False)])
+def test_a_change_of_what_is_installed_says_more_where_installing_failed(category: str, pinned: bool) -> None:
+    of = subject(diagnosis(category=category), pull(changed_files=("requirements.txt",)))
+    assert ("own-pin" in pieces(judge_own, of)) is pinned
+    assert "own-pin" not in pieces(judge_own, subject(diagnosis(category=category), pull(changed_files=("src/a.py",))))
+
+
 def test_on_the_base_branch_the_change_is_the_merge_that_was_built() -> None:
     of = on_main(diagnosis(files=("src/rope.py",)), sha=sha_of(60))
     assert pieces(judge_own, of, merges=[merge(60, -1, "src/rope.py")]).keys() == {"own-files"}
