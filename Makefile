@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks likeness webhook-examples
+.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks bench-triage likeness weights webhook-examples
 
 setup: .venv/.installed
 
@@ -26,7 +26,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: bench-logs bench-github bench-webhooks
+bench: bench-logs bench-github bench-webhooks bench-triage
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
@@ -39,6 +39,12 @@ bench-github: setup
 
 bench-webhooks: setup
 	$(BIN)/python benchmarks/webhooks.py
+
+bench-triage: setup
+	$(BIN)/python benchmarks/triage.py
+
+weights: setup
+	$(BIN)/python benchmarks/weights.py --write
 
 webhook-examples: .cache/octokit-webhooks-examples/package/package.json
 

@@ -1,14 +1,18 @@
-"""Fits knowledge/tables/weights.toml to generated histories: `make weights`. It prints what it found; --write keeps it.
+"""Fits the weights of evidence to generated histories: `make weights`. It prints what it found; --write keeps it.
+
+It begins with benchmarks/judging/weights_by_hand.toml and writes knowledge/tables/weights.toml.
 
 Cases are taken as a monitor meets them: with all that came later, at first sight, with a warehouse that is a day
 behind, without any history, and without a log; so that verdicts are weaker where less is known.
 """
 
 import argparse
+import multiprocessing
 import random
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks.judging.fitting import Example, explanation_of, fit, isotonic, rewritten  # noqa: E402
+from benchmarks.judging.fitting import Example, balanced, explanation_of, fit, isotonic, rewritten  # noqa: E402
 from benchmarks.judging.loading import Loaded, load, spans  # noqa: E402
 
 from buildeye import knowledge  # noqa: E402
@@ -31,6 +35,7 @@ from buildeye.triage.results import Subject  # noqa: E402
 from buildeye.triage.weights import Weights, read_weights  # noqa: E402
 from buildeye.warehouse import Warehouse, open_warehouse  # noqa: E402
 
+BY_HAND = HERE / "judging" / "weights_by_hand.toml"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 FITTED, CALIBRATED = (1, 2, 3), (4,)
 """Seeds of the histories that weights are fitted on, and of those that what they say is measured on."""
@@ -42,28 +47,31 @@ def main() -> None:
     """Fit, measure, print; with --write change the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=10_000)
-    parser.add_argument("--pull", type=float, default=2.0, help="how much a weight is drawn to where it began")
+    parser.add_argument("--pull", type=float, default=20.0, help="how much a weight is drawn to where it began")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    path = knowledge.FOLDER / "tables" / "weights.toml"
-    text = path.read_text(encoding="utf-8").split(HEAD)[0].rstrip() + "\n"
+    text = BY_HAND.read_text(encoding="utf-8")
     weights = read_weights(text)
-    learnt = [example for seed in FITTED for example in examples_of(seed, given.runs, weights)]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        seeds = (*FITTED, *CALIBRATED)
+        found = dict(zip(seeds, pool.map(examples_of, seeds, [given.runs] * len(seeds)), strict=True))
+    learnt = [example for seed in FITTED for example in found[seed]]
     told("before", learnt, weights)
-    text = rewritten(text, fit(learnt, weights, pull=given.pull))
+    text = rewritten(text, fit(balanced(learnt), weights, pull=given.pull))
     weights = read_weights(text)
     told("after", learnt, weights)
-    held = [example for seed in CALIBRATED for example in examples_of(seed, given.runs, weights)]
+    held = [example for seed in CALIBRATED for example in found[seed]]
     told("held out", held, weights)
     points = isotonic(*outcomes(held, weights), POINTS)
     text += f"\n{HEAD}[calibration]\npoints = {[list(point) for point in points]}\n"
-    print(text[-400:])
+    print(points)
     if given.write:
-        path.write_text(text, encoding="utf-8")
+        (knowledge.FOLDER / "tables" / "weights.toml").write_text(text, encoding="utf-8")
 
 
-def examples_of(seed: int, runs: int, weights: Weights) -> list[Example]:
+def examples_of(seed: int, runs: int) -> list[Example]:
     """Cases of one history, in every state of knowledge."""
+    weights = read_weights(BY_HAND.read_text(encoding="utf-8"))
     past = build_history(seed, NOW, runs=runs)
     with tempfile.TemporaryDirectory() as folder, open_warehouse(f"chdb://{folder}/warehouse") as warehouse:
         loaded = load(past, warehouse)

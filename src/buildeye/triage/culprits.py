@@ -112,7 +112,7 @@ def suspects_of(subject: Subject, history: History, origin: Origin) -> list[Susp
 
 
 def probabilities(suspects: Sequence[Suspect]) -> list[float]:
-    """How probable each is. They sum to less than 1: what nobody merged is as probable as a merge that fits in nothing."""
+    """How probable each is. They sum to less than 1: what nobody merged is as probable as a merge that fits nothing."""
     raised = [exp(suspect.score) for suspect in suspects]
     return [each / (1 + sum(raised)) for each in raised]
 

@@ -189,7 +189,8 @@ def is_specific(signature: str) -> bool:
     rule, bar, rest = signature.partition("|")
     if not bar or signature.startswith(_NAMELESS):
         return False
-    return rule != "unknown" or len(_LETTERS.findall(rest)) >= TELLING
+    bare = rule == "unknown" or rest.startswith("assert ")
+    return not bare or len(_LETTERS.findall(rest)) >= TELLING
 
 
 _SHARD = re.compile(r"^\s*(?:shard\s*)?\d+\s*(?:(?:/|of)\s*\d+)?\s*$", re.IGNORECASE)

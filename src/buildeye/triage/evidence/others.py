@@ -1,12 +1,15 @@
 """Does it hit others? The same failure, and the same job passing, in pull requests of other people."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 from buildeye.triage.evidence.piece import Piece, Window, count_strength, counted, wilson_low
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject, is_specific
 
 ENOUGH = 3
+LEAD = timedelta(hours=1)
+"""Two changes that are built within this time may meet the same thing in any order."""
 
 
 def judge_others(subject: Subject, history: History, window: Window, alike: Sequence[Result]) -> Iterator[Piece]:
@@ -40,9 +43,9 @@ def _first(own: Result, near: Sequence[Result], alike: Sequence[Result]) -> Iter
         return
     mine = min([own.built, *(r.built for r in alike if r.change == own.change)])
     theirs = min(near, key=lambda r: r.built)
-    if mine < theirs.built:
-        yield Piece("failed-first", 1.0, own.change, "this change failed so before anybody else did")
-    else:
+    if mine + LEAD <= theirs.built:
+        yield Piece("failed-first", 1.0, own.change, "this change failed so well before anybody else did")
+    elif theirs.built <= mine:
         yield Piece(
             "others-failed-first", 1.0, theirs.place[:12],
             f"somebody else failed so before this change did (run {theirs.run_id})",
