@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from benchmarks.judging.loading import Loaded, load, logs_of, spans  # noqa: E402 - found by the path set above
+from benchmarks.judging.loading import Loaded, load, logs_of, spans, without_log  # noqa: E402 - found by the path set above
 from benchmarks.judging.recorded import recorded_agreement  # noqa: E402
 from benchmarks.judging.scoring import Judged, by_story, confusion, scores, share  # noqa: E402
 from benchmarks.kept import keep  # noqa: E402
@@ -26,7 +26,9 @@ from buildeye.model import Cause  # noqa: E402
 from buildeye.pipeline.history import history_around, subjects_between, thresholds_of, window_of  # noqa: E402
 from buildeye.simulator.facts import Past  # noqa: E402
 from buildeye.simulator.histories import build_history  # noqa: E402
+from buildeye.triage.history import History  # noqa: E402
 from buildeye.triage.judge import judge  # noqa: E402
+from buildeye.triage.results import Subject  # noqa: E402
 from buildeye.warehouse import Warehouse, open_warehouse  # noqa: E402
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -80,6 +82,7 @@ def measure(past: Past, warehouse: Warehouse, loaded: Loaded, *, show: bool) -> 
     numbers["jobs_per_s"] = round(len(final) / seconds)
     numbers["seconds_for_10000"] = round(10_000 * seconds / len(final), 1)
     numbers |= growth(past, warehouse, loaded)
+    numbers |= with_less(past, warehouse, loaded)
     numbers["original_cause_accuracy"] = share(sum(truth == said for truth, said in told), len(told))
     agreement = recorded_agreement()
     if agreement is not None:
@@ -104,6 +107,33 @@ def at_first_sight(past: Past, warehouse: Warehouse, loaded: Loaded) -> list[Jud
     ]  # fmt: skip
 
 
+def with_less(past: Past, warehouse: Warehouse, loaded: Loaded) -> dict[str, float]:
+    """Wrong ones among the sure where less is known: no history, a warehouse that is a day behind, no logs."""
+    thresholds, window = thresholds_of(loaded.settings), window_of(loaded.settings)
+    numbers: dict[str, list[Judged]] = {"no_history": [], "day_behind": [], "no_logs": []}
+    whole = history_around(warehouse, loaded.settings, next(spans(past))[0], past.now, past.now)
+    for since, until in spans(past, hours=24):
+        subjects = [s for s in subjects_between(warehouse, loaded.settings, since, until) if _counts(s, past)]
+        behind = history_around(warehouse, loaded.settings, since, until, since)
+        for subject in subjects:
+            truth, bare = past.truth(subject.job.id), without_log(subject)
+            for name, each, history in (
+                ("no_history", subject, History()), ("day_behind", subject, behind), ("no_logs", bare, whole),
+            ):  # fmt: skip
+                numbers[name].append(Judged(judge(each, history, thresholds, until, window=window), truth))
+    found = {}
+    for name, judged in numbers.items():
+        measured = scores(judged)
+        found |= {
+            f"{name}_{measure}": measured[measure] for measure in ("cause_accuracy", "sure_share", "sure_and_wrong")
+        }
+    return found
+
+
+def _counts(subject: Subject, past: Past) -> bool:
+    return past.truth(subject.job.id).cause is not Cause.NONE
+
+
 def judged_between(
     past: Past, warehouse: Warehouse, loaded: Loaded, since: datetime, until: datetime, now: datetime
 ) -> list[Judged]:
@@ -114,7 +144,7 @@ def judged_between(
     return [
         Judged(judge(subject, history, thresholds, now, window=window), past.truth(subject.job.id))
         for subject in subjects
-        if past.truth(subject.job.id).cause is not Cause.NONE
+        if _counts(subject, past)
     ]
 
 

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,14 +20,13 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from benchmarks.judging.fitting import Example, balanced, explanation_of, fit, isotonic, rewritten  # noqa: E402
-from benchmarks.judging.loading import Loaded, load, spans  # noqa: E402
+from benchmarks.judging.loading import Loaded, load, spans, without_log  # noqa: E402
 
 from buildeye import knowledge  # noqa: E402
 from buildeye.pipeline.history import history_around, subjects_between, window_of  # noqa: E402
 from buildeye.simulator.facts import Past  # noqa: E402
 from buildeye.simulator.histories import build_history  # noqa: E402
 from buildeye.triage.evidence import gather  # noqa: E402
-from buildeye.triage.facts import diagnose_facts  # noqa: E402
 from buildeye.triage.fusion import believe  # noqa: E402
 from buildeye.triage.history import History  # noqa: E402
 from buildeye.triage.results import Subject  # noqa: E402
@@ -102,21 +100,13 @@ def _examples(
             if rng.random() < 0.3:
                 yield Example(subject.diagnosis, gather(subject, History(), window), truth)
             if rng.random() < 0.2:
-                bare = _without_log(subject)
+                bare = without_log(subject)
                 yield Example(bare.diagnosis, gather(bare, whole, window), truth)
 
 
 def _counts(subject: Subject, past: Past, weights: Weights) -> bool:
     stopped = subject.own.conclusion == "cancelled"
     return not stopped and bool(explanation_of(past.truth(subject.job.id), weights))
-
-
-def _without_log(subject: Subject) -> Subject:
-    said = diagnose_facts(subject.job, "GitHub no longer has its log")
-    own = replace(
-        subject.own, signature=said.signature, cause=str(said.cause), category=said.category, tests=said.tests
-    )
-    return replace(subject, diagnosis=said, own=own)
 
 
 def outcomes(examples: list[Example], weights: Weights) -> tuple[list[float], list[bool]]:

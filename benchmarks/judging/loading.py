@@ -13,6 +13,8 @@ from buildeye.logs.source import LogFile
 from buildeye.model import Diagnosis, Job, Run, Thing
 from buildeye.simulator.facts import Past
 from buildeye.simulator.logs import has_log, render_log
+from buildeye.triage.facts import diagnose_facts
+from buildeye.triage.results import Subject
 from buildeye.warehouse import JobDiagnosis, JobEnvironment, Warehouse
 
 SCALE = 0.05
@@ -115,3 +117,12 @@ def spans(past: Past, hours: float = 6) -> Iterator[tuple[datetime, datetime]]:
     while since < past.now:
         yield since, min(since + step, past.now)
         since += step
+
+
+def without_log(subject: Subject) -> Subject:
+    """The same job when its log was never had."""
+    said = diagnose_facts(subject.job, "GitHub no longer has its log")
+    own = replace(
+        subject.own, signature=said.signature, cause=str(said.cause), category=said.category, tests=said.tests
+    )
+    return replace(subject, diagnosis=said, own=own)
