@@ -121,13 +121,8 @@ def with_less(past: Past, warehouse: Warehouse, loaded: Loaded) -> dict[str, flo
                 ("no_history", subject, History()), ("day_behind", subject, behind), ("no_logs", bare, whole),
             ):  # fmt: skip
                 numbers[name].append(Judged(judge(each, history, thresholds, until, window=window), truth))
-    found = {}
-    for name, judged in numbers.items():
-        measured = scores(judged)
-        found |= {
-            f"{name}_{measure}": measured[measure] for measure in ("cause_accuracy", "sure_share", "sure_and_wrong")
-        }
-    return found
+    told = ("cause_accuracy", "sure_share", "sure_and_wrong")
+    return {f"{name}_{measure}": scores(judged)[measure] for name, judged in numbers.items() for measure in told}
 
 
 def _counts(subject: Subject, past: Past) -> bool:
