@@ -326,7 +326,9 @@ def test_thresholds_are_settings() -> None:
     assert (strict.cause, strict.category, strict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
     assert strict.confidence == usual.confidence
     assert strict.otherwise[0][0] is Cause.CODE
-    assert judged(thresholds=Thresholds(high=0.5)).level is Level.HIGH
+    days = {"since": NOW - timedelta(days=9), "until": NOW}
+    assert judged(thresholds=Thresholds(high=0.72), **days).level is Level.HIGH
+    assert judged(thresholds=Thresholds(high=0.72)).level is Level.MEDIUM, "nothing is known of the hours before"
 
 
 def test_a_verdict_keeps_every_reason_of_its_diagnosis_and_says_by_which_rules_and_weights() -> None:

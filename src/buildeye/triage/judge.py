@@ -20,6 +20,8 @@ from buildeye.triage.weights import Weights, packaged_weights
 
 NO_HISTORY = History()
 WINDOW = Window()
+SHORT_OF_SURE = 0.01
+"""So much a verdict stays below `high` where the log or the history is missing."""
 TOLD = 0.05
 """Causes less probable than this are not told as possible others."""
 SURELY = 0.8
@@ -46,7 +48,10 @@ def judge(
     pieces = gather(subject, history, window)
     belief = believe(subject.diagnosis, pieces, weights)
     cause = weights.causes[belief.best]
+    missing = what_is_missing(subject, history, window)
     confidence = round(calibrated(belief.of_cause(cause), weights), 3)
+    if missing is not None:
+        confidence = min(confidence, max(thresholds.medium, round(thresholds.high - SHORT_OF_SURE, 3)))
     level = thresholds.level(confidence)
     told = cause if level is not Level.NONE else Cause.UNKNOWN
     verdict = Verdict(
@@ -57,13 +62,26 @@ def judge(
         confidence=confidence,
         level=level,
         determinism=_determinism(subject, belief, pieces),
-        reasons=_reasons(subject, pieces, belief, weights),
+        reasons=(*_reasons(subject, pieces, belief, weights), *([missing] if missing else [])),
         signature=subject.diagnosis.signature,
         rule_set=f"{subject.diagnosis.rule_set}+{weights.digest}",
         judged_at=now,
         otherwise=_otherwise(belief, told),
     )
     return _with_origin(verdict, subject, history, window) if told is Cause.INTERFERENCE else verdict
+
+
+def what_is_missing(subject: Subject, history: History, window: Window) -> Reason | None:
+    """Why this verdict cannot be sure: the log was not read, or nothing is known of the hours around the failure."""
+    own = subject.own
+    if own.signature.startswith("no-"):
+        return Reason("job", "log-missing", own.name, "its log was not read, so no verdict on it is sure")
+    if not history.covers(own.ended, window.before):
+        return Reason(
+            "job", "history-missing", own.name,
+            "the warehouse does not know what ran in the hours before and with it, so no verdict on it is sure",
+        )  # fmt: skip
+    return None
 
 
 def _reasons(subject: Subject, pieces: Sequence[Piece], belief: Belief, weights: Weights) -> tuple[Reason, ...]:
