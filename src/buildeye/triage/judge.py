@@ -44,14 +44,14 @@ def judge(
     if subject.own.conclusion == "cancelled":
         stop = judge_stop(subject, history, thresholds, now)
         if stop is not None:
-            return stop
+            return stop if history.covers(subject.own.ended, window.before) else _short_of_sure(stop, thresholds)
     pieces = gather(subject, history, window)
     belief = believe(subject.diagnosis, pieces, weights)
     cause = weights.causes[belief.best]
     missing = what_is_missing(subject, history, window)
     confidence = round(calibrated(belief.of_cause(cause), weights), 3)
     if missing is not None:
-        confidence = min(confidence, max(thresholds.medium, round(thresholds.high - SHORT_OF_SURE, 3)))
+        confidence = min(confidence, _most(thresholds))
     level = thresholds.level(confidence)
     told = cause if level is not Level.NONE else Cause.UNKNOWN
     verdict = Verdict(
@@ -69,6 +69,16 @@ def judge(
         otherwise=_otherwise(belief, told),
     )
     return _with_origin(verdict, subject, history, window) if told is Cause.INTERFERENCE else verdict
+
+
+def _most(thresholds: Thresholds) -> float:
+    """What is stated at most where something is missing."""
+    return max(thresholds.medium, round(thresholds.high - SHORT_OF_SURE, 3))
+
+
+def _short_of_sure(stop: Verdict, thresholds: Thresholds) -> Verdict:
+    confidence = min(stop.confidence, _most(thresholds))
+    return replace(stop, confidence=confidence, level=thresholds.level(confidence))
 
 
 def what_is_missing(subject: Subject, history: History, window: Window) -> Reason | None:
