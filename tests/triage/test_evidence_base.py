@@ -146,4 +146,4 @@ def test_what_became_of_the_newest_change_before_it_was_merged(
 def test_a_push_without_a_pull_request_was_never_tried() -> None:
     pushed = [merge(60, -0.1, pull_request=None), merge(50, -3)]
     found = pieces(judge_base, BUILT, [passed(on_base(50, -2.9))], merges=pushed)
-    assert found.keys() == {"first-on-base"}
+    assert found.keys() == {"first-on-base", "only-merge"}

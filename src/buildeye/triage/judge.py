@@ -44,7 +44,7 @@ def judge(
     if subject.own.conclusion == "cancelled":
         stop = judge_stop(subject, history, thresholds, now)
         if stop is not None:
-            return stop if history.covers(subject.own.ended, window.before) else _short_of_sure(stop, thresholds)
+            return stop if history.covers(subject.own.ended, window.after) else _short_of_sure(stop, thresholds)
     pieces = gather(subject, history, window)
     belief = believe(subject.diagnosis, pieces, weights)
     cause = weights.causes[belief.best]
@@ -86,7 +86,7 @@ def what_is_missing(subject: Subject, history: History, window: Window) -> Reaso
     own = subject.own
     if own.signature.startswith("no-"):
         return Reason("job", "log-missing", own.name, "its log was not read, so no verdict on it is sure")
-    if not history.covers(own.ended, window.before):
+    if not history.covers(own.ended, window.after):
         return Reason(
             "job", "history-missing", own.name,
             "the warehouse does not know what ran in the hours before and with it, so no verdict on it is sure",

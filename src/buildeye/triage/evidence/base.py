@@ -101,7 +101,9 @@ def _on_base_itself(subject: Subject, history: History, broken: Result | None) -
         f"the base branch passed last in run {last.run_id} ({last.head_sha[:12]}); "
         f"{counted(len(span), 'change was', 'changes were')} merged since",
     )  # fmt: skip
-    if len(span) > 1:
+    if len(span) == 1 and span[0].sha == own.head_sha:
+        yield Piece("only-merge", 1.0, own.head_sha[:12], "this commit alone was merged since the job passed")
+    elif len(span) > 1:
         yield Piece(
             "several-merges", count_strength(len(span) - 1, 3.0), _numbers(span), "all of these could have brought it"
         )

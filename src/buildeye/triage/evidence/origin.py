@@ -52,7 +52,8 @@ def _first_on_base(
     mine = next((s for s in suspects if s.merge.sha == own.head_sha), None)
     share = shares[own.head_sha] if mine else 0.0
     if mine is not None and share > 0.05:
-        yield Piece("own-merge-likely", share, own.head_sha[:12], f"the commit itself is likely: {mine.why}")
+        why = mine.why if mine.fit or share < 0.3 else "nothing else of the range fits better"
+        yield Piece("own-merge-likely", share, own.head_sha[:12], f"the commit itself is likely: {why}")
     other = next((s for s in suspects if s.merge.sha != own.head_sha), None)
     if other is not None:
         yield Piece(
