@@ -338,7 +338,7 @@ def test_probabilities_are_among_all_of_the_range_and_sum_to_at_most_one(
     shares = [each.probability for each in ranked]
     assert len(ranked) == min(MOST, len(merges) + 1)
     assert shares == sorted(shares, reverse=True)
-    assert sum(shares) < 1.0, "what nobody merged may have brought it too"
+    assert sum(shares) <= 1.0 + 0.0005 * MOST
 
 
 def test_every_module_of_judging_can_be_imported_first() -> None:

@@ -16,6 +16,7 @@ from buildeye.reports.words import percent
 NAME = 9
 """Cells that the name of a block takes, with the space after it."""
 MOST = 8
+FACTS = 3
 """Reasons of one kind, jobs alike, and changes that are shown; JSON has all."""
 QUOTE = 160
 """Cells of a quote that are shown."""
@@ -103,10 +104,10 @@ def _said(person: str, said_at: datetime, why: str, look: Look) -> list[str]:
 def _weighed(ours: Verdict, look: Look) -> Iterator[str]:
     against = [reason for reason in ours.reasons if reason.weight < 0]
     speaking = [reason for reason in ours.reasons if reason.weight > 0]
-    telling = [reason for reason in ours.reasons if reason.weight == 0]
+    telling = [reason for reason in ours.reasons if reason.weight == 0 and reason.id != "context"]
     for name, reasons, colour in (("For", speaking, _GREEN), ("Against", against, _RED), ("Facts", telling, _DIM)):
         ordered = sorted(reasons, key=lambda reason: -abs(reason.weight))
-        yield from _reasons(name, ordered, colour, look)
+        yield from _reasons(name, ordered if reasons is not telling else ordered[:FACTS], colour, look)
     rest = [f"{cause} {percent(probability)} %" for cause, probability in ours.otherwise]
     yield from _block("Else", [", ".join(rest)] if rest else [], look)
 

@@ -14,6 +14,8 @@ from buildeye.triage.results import Merge, Result, Subject
 FILE_NAMED, FILE_RELATED, SAME_FOLDER = 2.6, 1.6, 0.6
 FAILED_BEFORE, FIRST_FAILING, ONLY_DOCS, PASSED_BEFORE = 3.0, 0.7, -2.5, -0.5
 """Log-odds of each sign that a merge brought a failure."""
+NOBODY = 0.25
+"""That no merge of the range brought it, beside 1 for a merge that fits nothing."""
 MOST = 5
 _BACK = timedelta(days=4)
 _DOCS = (".md", ".rst", ".txt", ".png", ".svg")
@@ -112,9 +114,9 @@ def suspects_of(subject: Subject, history: History, origin: Origin) -> list[Susp
 
 
 def probabilities(suspects: Sequence[Suspect]) -> list[float]:
-    """How probable each is. They sum to less than 1: what nobody merged is as probable as a merge that fits nothing."""
+    """How probable each is. They sum to less than 1: what nobody merged may have brought it too."""
     raised = [exp(suspect.score) for suspect in suspects]
-    return [each / (1 + sum(raised)) for each in raised]
+    return [each / (NOBODY + sum(raised)) for each in raised]
 
 
 def rank(subject: Subject, history: History, origin: Origin) -> tuple[Culprit, ...]:
