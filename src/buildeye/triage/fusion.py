@@ -25,7 +25,7 @@ class Belief:
     causes: Mapping[Cause, float]
     best: str
     rival: str
-    """The likeliest explanation with another cause than `best`."""
+    """The likeliest explanation of the cause that is next."""
 
     def of_cause(self, cause: Cause) -> float:
         """The probability of a cause."""
@@ -47,7 +47,8 @@ def believe(diagnosis: Diagnosis, pieces: Sequence[Piece], weights: Weights) -> 
         causes[weights.causes[name]] = causes.get(weights.causes[name], 0.0) + share
     cause = max(causes, key=lambda each: (causes[each], each))
     best = max((n for n in shares if weights.causes[n] is cause), key=lambda n: (shares[n], n))
-    rival = max((n for n in shares if weights.causes[n] is not cause), key=lambda n: (shares[n], n))
+    other = max((c for c in causes if c is not cause), key=lambda each: (causes[each], each))
+    rival = max((n for n in shares if weights.causes[n] is other), key=lambda n: (shares[n], n))
     return Belief(shares, causes, best, rival)
 
 
@@ -90,7 +91,7 @@ def rows_of(piece: Piece, diagnosis: Diagnosis, weights: Weights) -> Mapping[str
 
 
 def weight_of(piece: Piece, belief: Belief, diagnosis: Diagnosis, weights: Weights) -> float:
-    """Log-odds that a piece adds to the best explanation against the best one of another cause."""
+    """Log-odds that a piece adds to the best explanation against the best one of the cause that is next."""
     row = rows_of(piece, diagnosis, weights)
     return piece.strength * (row.get(belief.best, 0.0) - row.get(belief.rival, 0.0))
 
