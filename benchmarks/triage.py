@@ -32,7 +32,7 @@ from buildeye.triage.results import Subject  # noqa: E402
 from buildeye.warehouse import Warehouse, open_warehouse  # noqa: E402
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
-SEED = 77
+SEED = 2611
 """A seed that no one looked at while rules or weights were made; those used then are in benchmarks/weights.py."""
 
 
