@@ -326,8 +326,8 @@ def test_thresholds_are_settings() -> None:
     assert (strict.cause, strict.category, strict.level) == (Cause.UNKNOWN, "unknown", Level.NONE)
     assert strict.confidence == usual.confidence
     assert strict.otherwise[0][0] is Cause.CODE
-    days = {"since": NOW - timedelta(days=9), "until": NOW}
-    assert judged(thresholds=Thresholds(high=0.72), **days).level is Level.HIGH
+    known = judged(thresholds=Thresholds(high=0.72), since=NOW - timedelta(days=9), until=NOW)
+    assert known.level is Level.HIGH
     assert judged(thresholds=Thresholds(high=0.72)).level is Level.MEDIUM, "nothing is known of the hours before"
 
 
