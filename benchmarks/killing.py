@@ -72,12 +72,13 @@ class Place:
     owner: str
     repo: str
 
-    def start(self, hours: int = 24) -> "subprocess.Popen[str]":
-        """A child that syncs so many hours; none: it only tells what is there."""
+    def start(self, hours: int = 24, *, heard: bool = True) -> "subprocess.Popen[str]":
+        """A child that syncs so many hours; none: it only tells what is there. One not `heard` never waits for a reader."""
         names = [self.address, str(self.folder), self.owner, self.repo, NOW.isoformat(), str(hours)]
         sources = str(Path(buildeye.__file__).parents[1])
         return subprocess.Popen(
-            [sys.executable, "-c", CHILD, *names], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-c", CHILD, *names], stdout=subprocess.PIPE if heard else subprocess.DEVNULL,
+            stderr=subprocess.PIPE if heard else subprocess.DEVNULL, text=True,
             env=os.environ | {"PYTHONPATH": sources, "NO_PROXY": "127.0.0.1"},
         )  # fmt: skip
 
@@ -123,13 +124,13 @@ def kill_often(place: Place, app: Starlette, random: Random, times: int, request
         before = ledger(app).requests
         enough = before + random.randrange(1, max(2, requests // times))
         pause = random.choice((0.0, random.uniform(0, 0.4)))
-        with place.start() as child:
+        with place.start(heard=False) as child:
             deadline = time.monotonic() + LIMIT
             while ledger(app).requests < enough and child.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.001)
             time.sleep(pause)
             child.send_signal(signal.SIGKILL)
-            child.communicate()
+            child.wait()
         killed += child.returncode == -signal.SIGKILL
     return killed
 
