@@ -73,7 +73,7 @@ class Place:
     repo: str
 
     def start(self, hours: int = 24, *, heard: bool = True) -> "subprocess.Popen[str]":
-        """A child that syncs so many hours; none: it only tells what is there. One not `heard` never waits for a reader."""
+        """A child that syncs so many hours; none: it only tells. One not `heard` never waits for a reader."""
         names = [self.address, str(self.folder), self.owner, self.repo, NOW.isoformat(), str(hours)]
         sources = str(Path(buildeye.__file__).parents[1])
         return subprocess.Popen(
