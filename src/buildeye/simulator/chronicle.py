@@ -11,7 +11,7 @@ from hashlib import sha1
 
 from buildeye.model import Job, PullRequest, Run
 from buildeye.simulator.chance import chance
-from buildeye.simulator.events import Event, Plan, PullDraft, Scene
+from buildeye.simulator.events import Event, Plan, PullDraft, Scene, opened
 from buildeye.simulator.facts import Commit, Past, Plot, Workflow
 from buildeye.simulator.perform import Played, play
 from buildeye.simulator.roster import Roster
@@ -115,21 +115,8 @@ def _push(telling: _Telling, draft: PullDraft, at: datetime) -> PullRequest:
     if known:
         pull = replace(known, head_sha=head, updated_at=at)
     else:
-        pull = PullRequest(
-            number=number,
-            title=draft.title,
-            author=draft.author,
-            state="open",
-            base_ref="main",
-            base_sha=telling.main,
-            head_ref=branch,
-            head_sha=head,
-            created_at=at - timedelta(seconds=20),
-            updated_at=at,
-            html_url=f"{telling.web}/pull/{number}",
-            changed_files=draft.files,
-            repository_full_name=f"{telling.owner}/{telling.name}",
-        )
+        repository = f"{telling.owner}/{telling.name}"
+        pull = opened(draft, number, branch, head, telling.main, at, repository)
     telling.pulls[draft.key] = pull
     return pull
 

@@ -1,9 +1,10 @@
 """The words a story is written in: pull requests, pushes, merges, timers, and how the runs they start will end."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
+from buildeye.model import PullRequest
 from buildeye.simulator.facts import Truth
 
 EndingKind = Literal["ran", "skipped", "cancelled", "queued"]
@@ -66,6 +67,27 @@ class Scene:
 
     pulls: tuple[PullDraft, ...] = ()
     events: tuple[Event, ...] = ()
+
+
+def opened(
+    draft: PullDraft, number: int, branch: str, head: str, base: str, at: datetime, repository: str
+) -> PullRequest:
+    """The pull request that a first push at `at` opens: commit `head` on `branch`, against commit `base` of main."""
+    return PullRequest(
+        number=number,
+        title=draft.title,
+        author=draft.author,
+        state="open",
+        base_ref="main",
+        base_sha=base,
+        head_ref=branch,
+        head_sha=head,
+        created_at=at - timedelta(seconds=20),
+        updated_at=at,
+        html_url=f"https://github.com/{repository}/pull/{number}",
+        changed_files=draft.files,
+        repository_full_name=repository,
+    )
 
 
 GREEN = Ending()

@@ -13,7 +13,7 @@ from buildeye.triage.culprits import origin_of, rank
 from buildeye.triage.evidence import Piece, Window, gather
 from buildeye.triage.fusion import Belief, believe, calibrated, weight_of
 from buildeye.triage.history import History
-from buildeye.triage.results import Subject
+from buildeye.triage.results import Result, Subject, is_nameless
 from buildeye.triage.stops import judge_stop
 from buildeye.triage.thresholds import DEFAULTS, Thresholds
 from buildeye.triage.weights import Weights, packaged_weights
@@ -45,7 +45,8 @@ def judge(
         stop = judge_stop(subject, history, thresholds, now)
         if stop is not None:
             return stop if history.covers(subject.own.ended, window.after) else _short_of_sure(stop, thresholds)
-    pieces = gather(subject, history, window)
+    alike = history.alike(subject)
+    pieces = gather(subject, history, window, alike)
     belief = believe(subject.diagnosis, pieces, weights)
     cause = weights.causes[belief.best]
     missing = what_is_missing(subject, history, window)
@@ -68,7 +69,7 @@ def judge(
         judged_at=now,
         otherwise=_otherwise(belief, told),
     )
-    return _with_origin(verdict, subject, history, window) if told is Cause.INTERFERENCE else verdict
+    return _with_origin(verdict, subject, history, window, alike) if told is Cause.INTERFERENCE else verdict
 
 
 def _most(thresholds: Thresholds) -> float:
@@ -84,7 +85,7 @@ def _short_of_sure(stop: Verdict, thresholds: Thresholds) -> Verdict:
 def what_is_missing(subject: Subject, history: History, window: Window) -> Reason | None:
     """Why this verdict cannot be sure: the log was not read, or nothing is known of the hours around the failure."""
     own = subject.own
-    if own.signature.startswith("no-"):
+    if is_nameless(own.signature):
         return Reason("job", "log-missing", own.name, "its log was not read, so no verdict on it is sure")
     if not history.covers(own.ended, window.after):
         return Reason(
@@ -142,9 +143,10 @@ def _determinism(subject: Subject, belief: Belief, pieces: Sequence[Piece]) -> D
     return Determinism.DETERMINISTIC if belief.explanations["flaky"] <= 1 - SURELY else Determinism.UNKNOWN
 
 
-def _with_origin(verdict: Verdict, subject: Subject, history: History, window: Window) -> Verdict:
+def _with_origin(
+    verdict: Verdict, subject: Subject, history: History, window: Window, alike: Sequence[Result]
+) -> Verdict:
     """The verdict with the range of merges, who may have brought it, and who else is hit."""
-    alike = history.alike(subject)
     own = subject.own
     hit = sorted(
         {

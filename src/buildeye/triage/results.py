@@ -184,10 +184,15 @@ def telling_of(diagnosis: Diagnosis) -> str:
     return telling(diagnosis.signature, diagnosis.key_line.text if diagnosis.key_line else "")
 
 
+def is_nameless(signature: str) -> bool:
+    """Is it the signature of a failure of which no log was read?"""
+    return signature.startswith(_NAMELESS)
+
+
 def is_specific(signature: str) -> bool:
     """Does the signature name one failure? One without a test, file or message joins what has nothing in common."""
     rule, bar, rest = signature.partition("|")
-    if not bar or signature.startswith(_NAMELESS):
+    if not bar or is_nameless(signature):
         return False
     bare = rule == "unknown" or rest.startswith("assert ")
     return not bare or len(_LETTERS.findall(rest)) >= TELLING

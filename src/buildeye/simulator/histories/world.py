@@ -13,7 +13,7 @@ from random import Random
 
 from buildeye.model import Cause, Incident, PullRequest, Run
 from buildeye.simulator.chance import chance
-from buildeye.simulator.events import PullDraft
+from buildeye.simulator.events import PullDraft, opened
 from buildeye.simulator.facts import Commit, Truth
 from buildeye.simulator.histories.acting import Call, Stage, cut_all
 from buildeye.simulator.histories.surroundings import Pin
@@ -135,22 +135,8 @@ class World:
             files = tuple(dict.fromkeys((*known.changed_files, *draft.files)))
             pull = replace(known, title=draft.title, head_sha=head, updated_at=at, changed_files=files)
         else:
-            pull = PullRequest(
-                number=number,
-                title=draft.title,
-                author=draft.author,
-                state="open",
-                base_ref="main",
-                base_sha=self.main,
-                head_ref=branch,
-                head_sha=head,
-                created_at=at - timedelta(seconds=20),
-                updated_at=at,
-                html_url=f"https://github.com/{self.full_name}/pull/{number}",
-                changed_files=draft.files,
-                repository_full_name=self.full_name,
-                merge_base_sha=self.main,
-            )
+            pull = opened(draft, number, branch, head, self.main, at, self.full_name)
+            pull = replace(pull, merge_base_sha=self.main)
         self.pulls[draft.key] = pull
         self.cancel(draft.key, at, SUPERSEDED)
         return pull

@@ -29,7 +29,9 @@ JUDGES: Final[tuple[Judge, ...]] = (
 )  # fmt: skip
 
 
-def gather(subject: Subject, history: History, window: Window) -> tuple[Piece, ...]:
-    """All pieces of evidence on one failure, in the order of the judges."""
-    alike = history.alike(subject)
+def gather(
+    subject: Subject, history: History, window: Window, alike: Sequence[Result] | None = None
+) -> tuple[Piece, ...]:
+    """All pieces of evidence on one failure, in the order of the judges; `alike` as the history gives it."""
+    alike = history.alike(subject) if alike is None else alike
     return tuple(piece for judge in JUDGES for piece in judge(subject, history, window, alike))
