@@ -9,8 +9,9 @@ import pytest
 
 from buildeye.config import Settings
 from buildeye.model import Cause, Diagnosis, Job, KeyLine, PullRequest, Run, Verdict
-from buildeye.pipeline.history import history_around, subjects_between
-from buildeye.pipeline.reconsider import change_of, keep_verdicts, reconsider, stored_verdicts
+from buildeye.pipeline.history import diagnoses_of, history_around, subjects_between
+from buildeye.pipeline.reconsider import change_of, keep_diagnoses, keep_verdicts, reconsider, stored_verdicts
+from buildeye.triage.facts import diagnose_facts
 from buildeye.triage.judge import judge
 from buildeye.warehouse import JobDiagnosis, Warehouse, open_warehouse
 from buildeye.warehouse.reading import verdict_change_of
@@ -145,3 +146,15 @@ def test_the_same_verdicts_twice_are_kept_once_and_a_kill_between_change_and_ver
     assert keep_verdicts(warehouse, [after], REPOSITORY, NOW)
     assert keep_verdicts(warehouse, [replace(after, judged_at=NOW)], REPOSITORY, NOW) == []
     assert len(changes(warehouse, 5)) == 1
+
+
+def test_a_log_that_cannot_be_read_any_more_does_not_wipe_out_what_it_said(warehouse: Warehouse) -> None:
+    job = keep(warehouse, a_run(5, 9, pull=7))
+    gone = diagnose_facts(job, "GitHub no longer has its log")
+    later = [
+        JobDiagnosis(REPOSITORY, 5, number, gone, NOW + timedelta(hours=1)) for number in (job.id, job.id + 1)
+    ]  # fmt: skip
+    keep_diagnoses(warehouse, REPOSITORY, later)
+    kept = diagnoses_of(warehouse, REPOSITORY, [job.id, job.id + 1])
+    assert kept[job.id].signature == SIGNATURE
+    assert kept[job.id + 1].signature == gone.signature

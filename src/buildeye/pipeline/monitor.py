@@ -23,7 +23,7 @@ from buildeye.pipeline.metadata import Build
 from buildeye.pipeline.people import overrule
 from buildeye.pipeline.pressure import loads_of_pass
 from buildeye.pipeline.recommend import recommend
-from buildeye.pipeline.reconsider import keep_verdicts, reconsider
+from buildeye.pipeline.reconsider import keep_diagnoses, keep_verdicts, reconsider
 from buildeye.pipeline.sync import Scope, sync
 from buildeye.pipeline.sync.scope import CLOCKS, Progress
 from buildeye.pipeline.window import builds_between
@@ -161,7 +161,8 @@ def _around(
 ) -> History:
     """What the warehouse knows around these failures; their diagnoses are kept first, since questions go by them."""
     repository = settings.target_repository.full_name
-    warehouse.write_diagnoses([JobDiagnosis(repository, r.build.run.id, r.job.id, r.diagnosis, now) for r in reads])
+    said = [JobDiagnosis(repository, r.build.run.id, r.job.id, r.diagnosis, now) for r in reads]
+    keep_diagnoses(warehouse, repository, said)
     warehouse.write_environments(
         [JobEnvironment(repository, r.build.run.id, r.job.id, r.environment, now) for r in reads if r.environment]
     )

@@ -6,10 +6,18 @@ from datetime import datetime, timedelta
 
 from buildeye.config import Settings
 from buildeye.model import PoolLoad, Verdict, VerdictChange
-from buildeye.pipeline.history import history_around, subjects_between, thresholds_of, window_of
+from buildeye.pipeline.history import diagnoses_of, history_around, subjects_between, thresholds_of, window_of
 from buildeye.triage.judge import judge, reconsidered
-from buildeye.warehouse import Warehouse
+from buildeye.warehouse import JobDiagnosis, Warehouse
 from buildeye.warehouse.reading import verdict_of
+
+
+def keep_diagnoses(warehouse: Warehouse, repository: str, diagnoses: Sequence[JobDiagnosis]) -> None:
+    """Keep what logs say; a diagnosis of a log that could not be read never takes the place of one that was."""
+    unread = [each.job_id for each in diagnoses if not each.diagnosis.rule_set]  # no rule was asked
+    known = diagnoses_of(warehouse, repository, unread) if unread else {}
+    read = {job for job, diagnosis in known.items() if diagnosis.rule_set}
+    warehouse.write_diagnoses([each for each in diagnoses if each.diagnosis.rule_set or each.job_id not in read])
 
 
 def keep_verdicts(
