@@ -1,0 +1,1 @@
+"""When to tell whom: messages to people, through apprise."""
