@@ -89,7 +89,8 @@ BAD: Final = frozenset({State.HEALTH_FAILED, State.ANOMALY_DETECTED, State.ROLLI
 """States that mark their version bad: it is no target of a rollback, and is deployed again only when forced."""
 
 IN_SERVICE: Final = frozenset({State.MONITORING, State.NEEDS_ATTENTION, State.MONITORING_WINDOW_CLEAN,
-                               State.CLOSED_INSUFFICIENT_DATA, State.ANOMALY_DETECTED, State.ROLLBACK_FAILED})  # fmt: skip
+                               State.CLOSED_INSUFFICIENT_DATA, State.ANOMALY_DETECTED,
+                               State.ROLLBACK_FAILED})  # fmt: skip
 """States whose version serves, as long as no later deployment took over."""
 
 
