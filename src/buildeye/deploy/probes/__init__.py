@@ -1,4 +1,4 @@
-"""Probes: is a version well, seen from outside? A page that answers, a task that is done, a command that ends with 0."""
+"""Probes: is a version well, seen from outside? A page answers, a task is done, a command ends well."""
 
 from buildeye.deploy.probes.canary import run_canary_command, run_canary_request
 from buildeye.deploy.probes.http import ProbeResult, probe

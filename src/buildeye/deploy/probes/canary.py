@@ -4,18 +4,14 @@ import asyncio
 import contextlib
 import os
 import signal
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from buildeye.deploy.address import Address
 from buildeye.deploy.probes.http import ProbeResult, ask
-from buildeye.deploy.routes.commands import last_line
-
-_LAST_BYTES: Final = 4096
-_AFTER_SECONDS: Final = 0.5
-"""How long a command that has ended may leave its output open, when a child of it still holds it."""
+from buildeye.deploy.said import how_it_ended, last_line, last_line_of
 
 
 async def run_canary_request(
@@ -48,54 +44,35 @@ async def run_canary_command(
     started is an error of the check. Never raises but when cancelled, and then the command is killed.
     """
     begun = time.perf_counter()
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            env=os.environ | dict(environment or {}),
-            cwd=directory,
-            start_new_session=True,
-        )
-    except OSError as error:
-        detail = f"{command[0]} cannot be started ({error.strerror})"
-        return ProbeResult(False, detail=detail, seconds=time.perf_counter() - begun, error=True)
-    assert process.stdout is not None
-    said = bytearray()
-    reading = asyncio.create_task(_read(process.stdout, said))
-    try:
-        async with asyncio.timeout(timeout):
-            code = await process.wait()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(reading), _AFTER_SECONDS)
-        detail = _judged(command[0], code, last_line(bytes(said)))
-    except TimeoutError:
-        detail = f"{command[0]} did not end within {timeout:g} s and was killed"
-        code = -signal.SIGKILL
-    finally:
-        await _end(process, reading)
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=said,
+                stderr=asyncio.subprocess.STDOUT,
+                env=os.environ | dict(environment or {}),
+                cwd=directory,
+                start_new_session=True,
+            )
+        except OSError as error:
+            detail = f"{command[0]} cannot be started ({error.strerror})"
+            return ProbeResult(False, detail=detail, seconds=time.perf_counter() - begun, error=True)
+        try:
+            async with asyncio.timeout(timeout):
+                code = await process.wait()
+            line = last_line_of(said)
+            detail = how_it_ended(command[0], code, line) if code else line
+        except TimeoutError:
+            code, detail = -signal.SIGKILL, f"{command[0]} did not end within {timeout:g} s and was killed"
+        finally:
+            await _ended(process)
     return ProbeResult(code == 0, detail=detail, seconds=time.perf_counter() - begun)
 
 
-def _judged(name: str, code: int, line: str) -> str:
-    if code == 0:
-        return line
-    ended = f"ended with {code}" if code > 0 else f"was ended by {signal.Signals(-code).name}"
-    return f"{name} {ended}: {line or 'it said nothing'}"
-
-
-async def _read(stream: asyncio.StreamReader, said: bytearray) -> None:
-    while part := await stream.read(_LAST_BYTES):
-        said += part
-        del said[:-_LAST_BYTES]
-
-
-async def _end(process: asyncio.subprocess.Process, reading: "asyncio.Task[None]") -> None:
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Make sure that it has: kill its group where it runs still."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         await process.wait()
-    reading.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await reading

@@ -11,11 +11,10 @@ from typing import Final
 from buildeye.deploy.address import Address
 from buildeye.deploy.routes.privateports import Handover, PrivatePorts
 from buildeye.deploy.routes.record import read_record, write_record
-from buildeye.logs.secrets import mask, strip_controls
+from buildeye.deploy.said import how_it_ended, last_line_of
 from buildeye.model import OutsideError
 
 SWITCH_SECONDS: Final = 60.0
-_LAST_BYTES: Final = 4096
 
 
 class CommandRoute(PrivatePorts):
@@ -109,15 +108,7 @@ def run_command(command: Sequence[str], environment: Mapping[str, str], seconds:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise OutsideError(f"{name}: {command[0]} did not end within {seconds:g} s and was killed") from None
-        said.seek(max(0, said.seek(0, os.SEEK_END) - _LAST_BYTES))
-        line = last_line(said.read())
+        line = last_line_of(said)
     if code:
-        ended = f"ended with {code}" if code > 0 else f"was ended by {signal.Signals(-code).name}"
-        raise CommandFailed(f"{name}: {command[0]} {ended}: {line or 'it said nothing'}")
+        raise CommandFailed(f"{name}: {how_it_ended(command[0], code, line)}")
     return line
-
-
-def last_line(output: bytes) -> str:
-    """The last line that is not empty, without control characters and secrets."""
-    lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
-    return mask(strip_controls(lines[-1])).strip()[:300] if lines else ""

@@ -1,4 +1,4 @@
-"""The drain: the version that left service finishes what it has begun, up to a deadline; then it is cut, and counted."""
+"""The drain: the version that left service finishes what it has begun; at the deadline it is cut, and counted."""
 
 import asyncio
 from collections.abc import Callable, Sequence
