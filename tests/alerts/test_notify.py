@@ -100,13 +100,9 @@ def test_a_service_that_never_answers_is_given_up_at_the_deadline_and_delays_no_
 
 def test_a_service_that_never_answers_does_not_keep_the_program_from_ending(service: Service) -> None:
     asks = f"from buildeye.alerts import notify; print(notify(['{service.url}/never?rto=600'], 't', 'b', 1))"
+    env = {"PYTHONPATH": str(SRC)}
     done = subprocess.run(
-        [sys.executable, "-c", asks],
-        env={"PYTHONPATH": str(SRC)},
-        capture_output=True,
-        text=True,
-        timeout=55,
-        check=False,
+        [sys.executable, "-c", asks], env=env, capture_output=True, text=True, timeout=55, check=False
     )
     assert "did not answer in 1 s" in done.stdout and done.returncode == 0
     assert SECRET not in done.stdout + done.stderr

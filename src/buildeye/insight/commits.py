@@ -17,7 +17,7 @@ _NOT_RUN: Final = ("skipped", "neutral")
 
 @dataclass(frozen=True, slots=True)
 class FailedJob:
-    """A job that failed, our judgement of it and a person's; empty where nobody judged. `job_id` 0: the run as a whole."""
+    """A job that failed, our judgement of it and a person's, '' where nobody judged. `job_id` 0: the whole run."""
 
     name: str
     html_url: str = ""
