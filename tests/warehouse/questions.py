@@ -25,7 +25,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "sha": "a" * 7},
         [
             {"id": 103, "event": "pull_request", "status": "in_progress", "conclusion": "", "failed_jobs": []},
-            {"id": 101, "run_attempt": 1, "head_sha": "a" * 40, "conclusion": "failure", "said_by": "", "failed_jobs": ANY},
+            {"id": 101, "run_attempt": 1, "head_sha": "a" * 40, "conclusion": "failure", "failed_jobs": ANY},
         ],
     ),
     "failed_jobs_since": (
