@@ -34,7 +34,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class RateBoundary:
-    """When the approval rate rolls back: at `fails` = (n, the most approved of n that still fails), n growing.
+    """When the approval rate rolls back: at `fails` = (n, the most approved of n that still fails), one for every n.
 
     `good` of `judged` is where it stands, `p_value` what that is under the baseline; None when nothing was judged.
     `alpha` is the worst-case probability that a version which changed nothing is rolled back.
@@ -61,7 +61,7 @@ class Standing:
     """A deployment with all that a person asks about it. Durations are in seconds of the supervisor's clock.
 
     `elapsed` counts from the cutover, before it from the creation; `window` is how long it is watched at least,
-    `deadline` at most, 0 when that is not known. `ci` is `CommitStory.sentence`, `supervisor` who watches it, '' nobody.
+    `deadline` at most, 0 when not known. `ci` is `CommitStory.sentence`; `supervisor` is who watches it, '' nobody.
     """
 
     deployment: Deployment
@@ -88,7 +88,10 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class PastDeployment:
-    """A row of `deploy history`: `lasted` is from creation to close in seconds, None while it is open."""
+    """A row of `deploy history`: `lasted` is from creation to close in seconds, None while it is open.
+
+    `overruled` are failures of its commit that a person judged otherwise: `unit (3.12) as infrastructure by ops`.
+    """
 
     deployment: Deployment
     lasted: float | None = None

@@ -45,7 +45,12 @@ class FailedJob:
         if not self.said_by:
             return f"{self.name} ({self.counts})"
         said = "overruled" if self.overruled else "confirmed"
-        return f"{self.name}, {said} as {self.said_cause} by {self.said_by}"
+        return f"{self.name}, {said} {self.word}"
+
+    @property
+    def word(self) -> str:
+        """What a person said of it: `as infrastructure by ops`, '' when nobody did."""
+        return f"as {self.said_cause} by {self.said_by}" if self.said_by else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def lasting(seconds: float) -> str:
-    """A duration in at most two units, cut down: `6 h 12 min`, `45 s`, `3 d 4 h`, `0.4 s` below ten; up to 48 h in hours."""
+    """A duration in at most two units, cut down: `6 h 12 min`, `45 s`, `3 d 4 h`, `0.4 s`; in hours up to 48 h."""
     if seconds < 10 and seconds != int(seconds):
         return f"{max(0.0, seconds):.1f} s"
     whole = max(0, int(seconds))
