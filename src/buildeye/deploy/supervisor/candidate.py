@@ -33,8 +33,8 @@ async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
     if deployment.id in service.versions.live:
         return await service.move(deployment, Happening.STARTED)
     ran = await service.hook("before_start", deployment)
-    if ran is not None and not ran.well:
-        return await service.move(deployment, Happening.START_FAILED, f"before_start: {ran.said}")
+    if ran is not None and not ran.ok:
+        return await service.move(deployment, Happening.START_FAILED, f"before_start: {ran.detail}")
     slot = deployment.slot if deployment.slot is not None else free_slot(await service.taken_slots(deployment))
     if slot is None:
         return await service.move(deployment, Happening.START_FAILED, "every slot of this service is taken")
@@ -85,8 +85,8 @@ async def _wait_to_serve(service: "ServiceSupervisor", deployment: Deployment) -
             return again
         deployment = again
     ran = await service.hook("before_cutover", deployment)
-    if ran is not None and not ran.well:
-        return await service.move(deployment, Happening.UNHEALTHY, f"before_cutover: {ran.said}")
+    if ran is not None and not ran.ok:
+        return await service.move(deployment, Happening.UNHEALTHY, f"before_cutover: {ran.detail}")
     await keep_schema(service, deployment)
     baseline = await service.freeze_baseline(deployment)
     previous = (await service.row()).in_service

@@ -34,8 +34,8 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
             return None
         await _in_service(service, moved)
     ran = await service.hook("after_cutover", deployment)
-    if ran is not None and not ran.well:
-        await service.note(moved, "hook", f"after_cutover: {ran.said}")
+    if ran is not None and not ran.ok:
+        await service.note(moved, "hook", f"after_cutover: {ran.detail}")
     return moved
 
 
@@ -74,8 +74,8 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
             closed=service.world.clock.now(),
         )
     ran = await service.hook("after_rollback", deployment)
-    if moved is not None and ran is not None and not ran.well:
-        await service.note(moved, "hook", f"after_rollback: {ran.said}")
+    if moved is not None and ran is not None and not ran.ok:
+        await service.note(moved, "hook", f"after_rollback: {ran.detail}")
     return moved
 
 

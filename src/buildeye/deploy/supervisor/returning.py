@@ -1,11 +1,12 @@
 """An anomaly is known: may it roll back by itself, and who is told of how a deployment stands."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.clock import later
+from buildeye.deploy.probes import run_command
 from buildeye.deploy.spec import filled
 from buildeye.deploy.states import Happening
-from buildeye.deploy.supervisor.hooks import run_command
 from buildeye.model.deployments import Deployment, DeployEvent, State
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     last = next((each for each in reversed(events) if each.event == Happening.ANOMALY), None)
     numbers = dict(last.numbers) if last is not None else {}
     ran = await service.hook("on_anomaly", deployment)
-    if ran is not None and not ran.well:
-        await service.note(deployment, "hook", f"on_anomaly: {ran.said}")
+    if ran is not None and not ran.ok:
+        await service.note(deployment, "hook", f"on_anomaly: {ran.detail}")
     refused = await _refused(service, deployment, events)
     if refused:
         return await service.move(deployment, Happening.HOLD, refused, numbers=numbers)
@@ -88,7 +89,7 @@ async def _schema(service: "ServiceSupervisor", deployment: Deployment) -> str |
     if not spec.rollback.schema_command:
         return None
     ready = filled(spec, service.world.environ, deployment.version, 0, deployment.commit)
-    environment = dict(service.world.environ) | dict(ready.environment)
     seconds = service.world.clock.real(spec.hooks.timeout_seconds)
-    ran = await run_command(ready.rollback.schema_command, environment, ready.directory, seconds)
-    return ran.said if ran.well else None
+    environment, directory = dict(ready.environment), Path(ready.directory)
+    ran = await run_command(ready.rollback.schema_command, seconds, environment=environment, directory=directory)
+    return ran.detail if ran.ok else None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from buildeye.deploy.judges import RateReading
-from buildeye.deploy.probes import ProbeResult, probe, run_canary
+from buildeye.deploy.probes import ProbeResult, probe, run_command, run_canary_request
 from buildeye.deploy.rates import RateSource, SourceError
 from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
@@ -28,7 +28,14 @@ async def ask_health(world: World, spec: ServiceSpec, whom: Asked) -> ProbeResul
 
 async def ask_canary(world: World, spec: ServiceSpec, whom: Asked) -> ProbeResult:
     """One canary task for one version."""
-    return await run_canary(whom.address, spec.canary, world.clock.real(spec.canary.timeout_seconds), world.environ)
+    canary, seconds = spec.canary, world.clock.real(spec.canary.timeout_seconds)
+    if canary.command:
+        told = {"BUILD_EYE_ADDRESS": str(whom.address), "BUILD_EYE_PORT": str(whom.address.port or "")}
+        return await run_command(canary.command, seconds, environment=dict(world.environ) | told)
+    nonce = whom.nonce or None
+    return await run_canary_request(
+        whom.address, canary.path, seconds, method=canary.method, body=canary.body, nonce=nonce
+    )
 
 
 def process_sample(world: World, deployment: Deployment, alive: bool, pid: int, exits: int) -> HealthSample:

@@ -6,21 +6,26 @@ Only one of them switches traffic at a time.
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from buildeye.deploy.journal import DeployRequest, Fence, Fenced, ServiceRow
+from buildeye.deploy.probes import ProbeResult, run_command
+from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.rates import RateSource, rate_source
-from buildeye.deploy.routes import Route, drain, undrain
+from buildeye.deploy.routes import Route
+from buildeye.deploy.routes.drain import drain
 from buildeye.deploy.spec import ServiceSpec, filled, spec_of
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, returning
 from buildeye.deploy.supervisor.changes import Changes
-from buildeye.deploy.supervisor.hooks import Ran, run_command
+from buildeye.deploy.supervisor.draining import KeeperConnections
 from buildeye.deploy.supervisor.plan import Roles, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked
-from buildeye.deploy.supervisor.versions import Versions
+from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import BuildEyeError, OutsideError
@@ -166,12 +171,12 @@ class ServiceSupervisor:
         """Write columns of a deployment without moving it."""
         await self.world.ask(self.world.journal.amend, self.fence, deployment.id, **columns)
 
-    async def note(self, deployment: Deployment | None, event: str, reason: str) -> None:
+    async def note(
+        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None
+    ) -> None:
         """Write an event that moves nothing."""
-        if deployment is not None:
-            await self.world.ask(
-                self.world.journal.note, self.fence, deployment.id, event, reason, {}, self.world.clock.now()
-            )
+        now = self.world.clock.now()
+        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now)
 
     async def store(self, sample: HealthSample) -> HealthSample:
         """Put a sample on disk; it has its number after that."""
@@ -187,7 +192,7 @@ class ServiceSupervisor:
         """Fenced is raised when another supervisor has this service by now; asked before each effect on the world."""
         await self.world.ask(self.world.journal.check, self.fence)
 
-    async def hook(self, name: str, deployment: Deployment) -> Ran | None:
+    async def hook(self, name: str, deployment: Deployment) -> ProbeResult | None:
         """Run a hook of the service; None when it has none of this name."""
         spec = filled(self.spec_of(deployment), self.world.environ, deployment.version, 0, deployment.commit)
         command = getattr(spec.hooks, name)
@@ -201,9 +206,9 @@ class ServiceSupervisor:
             "BUILD_EYE_DEPLOYMENT": deployment.id,
             "BUILD_EYE_REASON": deployment.rollback_reason,
         }
-        environment = dict(self.world.environ) | dict(spec.environment) | told
         seconds = self.world.clock.real(spec.hooks.timeout_seconds)
-        return await run_command(command, environment, spec.directory, seconds)
+        environment = dict(spec.environment) | told
+        return await run_command(command, seconds, environment=environment, directory=Path(spec.directory))
 
     async def freeze_baseline(self, deployment: Deployment) -> Baseline | None:
         """The rate of the tasks that clean versions served before; None when it is unknown or not asked for."""
@@ -225,18 +230,26 @@ class ServiceSupervisor:
     async def undrain(self, deployment: Deployment) -> None:
         """Tell a version that it shall take new work again."""
         await self._end(f"drain-{deployment.id}")
-        live = self.versions.live.get(deployment.id)
-        if live is not None:
-            undrain(self.spec_of(deployment).drain, live.process)
+        live, back = self.versions.live.get(deployment.id), self.spec_of(deployment).drain.undrain_signal
+        if live is not None and back:
+            live.process.signal(signal_of(back))
 
     async def _drain(self, deployment_id: str, by: Deployment) -> None:
         live, keeper = self.versions.live.get(deployment_id), self.versions.client(deployment_id)
         left = await self.read(deployment_id)
         if live is None or keeper is None or left is None:
             return
+        await self._drained(by, left, live, keeper)
+
+    async def _drained(self, by: Deployment, left: Deployment, live: Live, keeper: KeeperClient) -> None:
+        """Wait until a version has no connection left, cut what is there at the deadline, and write down both."""
         settings = self.spec_of(left).drain
-        drained = await drain(self.world.clock, keeper, self.route.ports(live.slot), settings, live.process)
-        await self.note(by, "drained", drained.says)
+        tell = partial(live.process.signal, signal_of(settings.signal)) if settings.signal else None
+        held = KeeperConnections(keeper, self.route.private(live.slot))
+        drained = await drain(self.world.clock, held, held.ports, settings.seconds, tell)
+        cut = f"; {drained.cut} connections were cut at the deadline" if drained.cut else ""
+        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut}
+        await self.note(by, "drained", f"{left.version} finished its work in {drained.waited:.1f} s{cut}", numbers)
 
     # Keeping up
 
@@ -321,9 +334,7 @@ class ServiceSupervisor:
         keeper, live = self.versions.client(deployment_id), self.versions.live.get(deployment_id)
         left = await self.read(deployment_id)
         if keeper is not None and live is not None and left is not None and left.cutover is not None:
-            settings = self.spec_of(left).drain
-            drained = await drain(self.world.clock, keeper, self.route.ports(live.slot), settings, live.process)
-            await self.note(left, "drained", drained.says)
+            await self._drained(left, left, live, keeper)
         await self.check_fence()
         await self.versions.stop(deployment_id)
 

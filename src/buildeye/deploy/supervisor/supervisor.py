@@ -5,6 +5,7 @@ import contextlib
 from typing import Final
 
 from buildeye.deploy.journal import Fence, Holder, ServiceRow, this_host
+from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
 from buildeye.deploy.supervisor.service import ServiceSupervisor
@@ -77,7 +78,12 @@ class Supervisor:
     def _route(self, row: ServiceRow) -> Route:
         folder = self._world.folder(row.name)
         route = route_for(spec_of(row.spec).listen, folder)
-        route.open(run_folders(folder))
+        for run_folder in run_folders(folder):
+            keeper = KeeperClient(run_folder)
+            if keeper.answers() and (sockets := keeper.sockets()):
+                route.open(sockets)
+                return route
+        route.open()
         return route
 
     async def _hand_on_requests(self) -> None:

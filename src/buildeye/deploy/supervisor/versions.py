@@ -127,7 +127,7 @@ class Versions:
         self._let_go(live)
         deployment = await world.ask(world.journal.deployment, deployment_id)
         spec = spec_of(deployment.spec) if deployment is not None else None
-        how, seconds = (_signal(spec.stop.signal), spec.stop.seconds) if spec is not None else (signal.SIGTERM, 30.0)
+        how, seconds = (signal_of(spec.stop.signal), spec.stop.seconds) if spec is not None else (signal.SIGTERM, 30.0)
         world.boundary("stopping")
         stopped = await world.away(stop, live.folder, live.run.nonce, world.clock, number=how, seconds=seconds)
         world.boundary("stopped")
@@ -247,5 +247,6 @@ def _why(command: str, ended: Exit | None) -> str:
     return f"{command} ended at once, {f'with {code}' if code is not None else 'nobody knows how'}"
 
 
-def _signal(name: str) -> signal.Signals:
+def signal_of(name: str) -> signal.Signals:
+    """A signal by its name, `TERM` or `SIGTERM`."""
     return signal.Signals[name if name.startswith("SIG") else f"SIG{name}"]
