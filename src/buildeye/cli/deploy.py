@@ -211,7 +211,9 @@ def abort(service: str = SERVICE, why: str = WHY, by: str = BY, config: Path | N
 @app.command()
 def rollback(
     service: str = SERVICE,
-    to: str = typer.Option("", "--to", metavar="VERSION", help="The version to go back to; default the last clean one."),
+    to: str = typer.Option(
+        "", "--to", metavar="VERSION", help="The version to go back to; default the last clean one."
+    ),
     why: str = WHY,
     by: str = BY,
     config: Path | None = CONFIG,
@@ -270,4 +272,3 @@ def _asked_for(deployment: "Deployment") -> str:
 def _json(value: object) -> str:
     utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
     return json.dumps(value, default=datetime.isoformat, ensure_ascii=not utf8)
-

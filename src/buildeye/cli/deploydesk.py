@@ -209,4 +209,3 @@ class Desk:
             return PastDeployment(deployment, lasted)
         overruled = [job.told for job in story.overruled]
         return PastDeployment(deployment, lasted, story.sentence, story.green, overruled)
-

@@ -13,7 +13,7 @@ from buildeye.deploy.journal import Journal, this_host
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL, WATCHED
 from buildeye.model import BuildEyeError, OutsideError, UsageError
-from buildeye.model.deployments import Deployment, DeployEvent, State
+from buildeye.model.deployments import DeployEvent, Deployment, State
 from buildeye.model.errors import EXIT_BAD
 
 _LOOK_SECONDS: Final = 0.1

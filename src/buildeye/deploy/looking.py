@@ -26,7 +26,9 @@ _HOUR: Final = 3600.0
 _KNOWN: Final = 60
 
 
-def standing(journal: Journal, deployment: Deployment, now: Moment, ci: str = "", green: bool | None = None) -> Standing:
+def standing(
+    journal: Journal, deployment: Deployment, now: Moment, ci: str = "", green: bool | None = None
+) -> Standing:
     """How one deployment stands at `now`; `ci` is what is known of its commit."""
     samples = _by_signal(journal.last_samples([deployment.id], _KEPT).get(deployment.id, []))
     runs = journal.runs(deployment.id)

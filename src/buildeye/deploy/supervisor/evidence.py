@@ -1,6 +1,6 @@
 """What was sampled of a deployment, as its judges read it, and what follows: a pure decision.
 
-The same code judges in the supervisor, in `build-eye deploy status` and in `explain`: all three read the journal's samples.
+The same code judges in the supervisor, in `build-eye deploy status` and in `explain`: all read the journal's samples.
 """
 
 from collections.abc import Mapping, Sequence
@@ -169,9 +169,7 @@ def decide(
     return NOTHING
 
 
-def _asks(
-    said: Mapping[SignalKind, HealthVerdict], seen: Seen, limits: Limits, now: Moment
-) -> list[Decision]:
+def _asks(said: Mapping[SignalKind, HealthVerdict], seen: Seen, limits: Limits, now: Moment) -> list[Decision]:
     """The reasons to ask a person that hold now."""
     found = []
     for kind, verdict in said.items():

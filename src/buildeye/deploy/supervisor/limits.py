@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from buildeye.deploy.judges import (
+    AttentionSettings,
     CanarySettings,
     CleanSettings,
-    AttentionSettings,
     HttpSettings,
     ProcessSettings,
     RateSettings,
@@ -45,9 +45,9 @@ def limits_of(spec: "ServiceSpec") -> Limits:
             health.window_probes,
         ),
         canary=CanarySettings(canary.least, canary.confirm_seconds) if has_canary else None,
-        rate=RateSettings(
-            rate.fail, rate.warn, rate.tasks, rate.margin, rate.least_baseline, rate.most_unjudged
-        ) if has_rate else None,
+        rate=RateSettings(rate.fail, rate.warn, rate.tasks, rate.margin, rate.least_baseline, rate.most_unjudged)
+        if has_rate
+        else None,
         clean=CleanSettings(
             window.hours * _HOUR,
             window.deadline_hours * _HOUR,

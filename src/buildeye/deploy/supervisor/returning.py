@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.clock import later
 from buildeye.deploy.probes import run_command
-from buildeye.deploy.spec import filled
 from buildeye.deploy.states import Happening
-from buildeye.model.deployments import Deployment, DeployEvent, State
+from buildeye.model.deployments import DeployEvent, Deployment, State
 
 if TYPE_CHECKING:
     from buildeye.deploy.supervisor.service import ServiceSupervisor
@@ -88,7 +87,7 @@ async def _schema(service: "ServiceSupervisor", deployment: Deployment) -> str |
     spec = service.spec_of(deployment)
     if not spec.rollback.schema_command:
         return None
-    ready = filled(spec, service.world.environ, deployment.version, 0, deployment.commit)
+    ready = service.world.ready(deployment)
     seconds = service.world.clock.real(spec.hooks.timeout_seconds)
     environment, directory = dict(ready.environment), Path(ready.directory)
     ran = await run_command(ready.rollback.schema_command, seconds, environment=environment, directory=directory)

@@ -1,4 +1,4 @@
-"""Run a supervisor as a process: in the foreground until it is told to end, or started in the background by a client."""
+"""Run a supervisor as a process: in the foreground until it is told to end, or in the background for a client."""
 
 import asyncio
 import contextlib

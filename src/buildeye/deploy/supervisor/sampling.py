@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from buildeye.deploy.judges import RateReading
-from buildeye.deploy.probes import ProbeResult, probe, run_command, run_canary_request
+from buildeye.deploy.probes import ProbeResult, probe, run_canary_request, run_command
 from buildeye.deploy.rates import RateSource, SourceError
 from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
@@ -55,9 +55,7 @@ async def http_sample(
     if not result.ok and not result.error and control is not None:
         beside = await ask_health(world, spec, control)
         numbers["control"] = None if beside.error else beside.ok
-    return HealthSample(
-        deployment.id, SignalKind.HTTP, _status(result), world.clock.now(), result.detail, numbers
-    )
+    return HealthSample(deployment.id, SignalKind.HTTP, _status(result), world.clock.now(), result.detail, numbers)
 
 
 async def canary_sample(
@@ -69,9 +67,7 @@ async def canary_sample(
     if confirms and not result.ok and not result.error and control is not None:
         beside = await ask_canary(world, spec, control)
         numbers["control"] = None if beside.error else beside.ok
-    return HealthSample(
-        deployment.id, SignalKind.CANARY, _status(result), world.clock.now(), result.detail, numbers
-    )
+    return HealthSample(deployment.id, SignalKind.CANARY, _status(result), world.clock.now(), result.detail, numbers)
 
 
 async def rate_sample(

@@ -1,6 +1,6 @@
 """One service under supervision: who serves, who is on the way, and everything done to them, one thing at a time.
 
-Three things run beside each other: a candidate on its way, the watch over what took over, and keeping alive what serves.
+Three things run beside each other: a candidate on its way, the watch over what took over, keeping alive what serves.
 Only one of them switches traffic at a time.
 """
 
@@ -17,7 +17,7 @@ from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.rates import RateSource, rate_source
 from buildeye.deploy.routes import Route
 from buildeye.deploy.routes.drain import drain
-from buildeye.deploy.spec import ServiceSpec, filled, spec_of
+from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, returning
 from buildeye.deploy.supervisor.changes import Changes
@@ -118,8 +118,7 @@ class ServiceSupervisor:
     def rate_source(self, deployment: Deployment) -> RateSource:
         """Where the approval rate of this service comes from."""
         if deployment.id not in self._sources:
-            spec = filled(self.spec_of(deployment), self.world.environ, deployment.version, 0, deployment.commit)
-            self._sources[deployment.id] = rate_source(spec.rate)
+            self._sources[deployment.id] = rate_source(self.world.ready(deployment).rate)
         return self._sources[deployment.id]
 
     async def may_serve(self, deployment: Deployment) -> bool:
@@ -194,10 +193,9 @@ class ServiceSupervisor:
 
     async def hook(self, name: str, deployment: Deployment) -> ProbeResult | None:
         """Run a hook of the service; None when it has none of this name."""
-        spec = filled(self.spec_of(deployment), self.world.environ, deployment.version, 0, deployment.commit)
-        command = getattr(spec.hooks, name)
-        if not command:
+        if not getattr(self.spec_of(deployment).hooks, name):
             return None
+        spec = self.world.ready(deployment)
         await self.check_fence()
         told = {
             "BUILD_EYE_SERVICE": self.name,
@@ -208,7 +206,9 @@ class ServiceSupervisor:
         }
         seconds = self.world.clock.real(spec.hooks.timeout_seconds)
         environment = dict(spec.environment) | told
-        return await run_command(command, seconds, environment=environment, directory=Path(spec.directory))
+        return await run_command(
+            getattr(spec.hooks, name), seconds, environment=environment, directory=Path(spec.directory)
+        )
 
     async def freeze_baseline(self, deployment: Deployment) -> Baseline | None:
         """The rate of the tasks that clean versions served before; None when it is unknown or not asked for."""

@@ -18,7 +18,7 @@ from buildeye.deploy.processes.orphans import find
 from buildeye.deploy.processes.pidfd import Pidfd, open_process
 from buildeye.deploy.processes.stop import stop
 from buildeye.deploy.routes import Route
-from buildeye.deploy.spec import ServiceSpec, filled, spec_of
+from buildeye.deploy.spec import spec_of
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Deployment, ProcessRun
@@ -99,7 +99,7 @@ class Versions:
         world.boundary("planned")
         folder = self._folder(deployment.id, run.number)
         try:
-            launched = await world.away(self._launch, spec, deployment, slot, run, folder)
+            launched = await world.away(self._launch, deployment, slot, run, folder)
         except (OutsideError, UsageError):
             await self._write_end(run, None, expected=True)
             raise
@@ -150,9 +150,9 @@ class Versions:
         live = self.live.get(deployment_id)
         return KeeperClient(live.folder) if live is not None else None
 
-    def _launch(self, spec: ServiceSpec, deployment: Deployment, slot: int, run: ProcessRun, folder: Path) -> Run:
+    def _launch(self, deployment: Deployment, slot: int, run: ProcessRun, folder: Path) -> Run:
         given = self._route.sockets_for(slot)
-        ready = filled(spec, self._world.environ, deployment.version, self._route.port(slot), deployment.commit)
+        ready = self._world.ready(deployment, self._route.port(slot))
         environment = dict(self._world.environ) | dict(self._route.environment(slot)) | dict(ready.environment)
         environment |= {"BUILD_EYE_VERSION": deployment.version, "BUILD_EYE_DEPLOYMENT": deployment.id}
         return launch(

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from buildeye.deploy.judges import RateReading, next_probe
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.classic import classic_decision
-from buildeye.deploy.supervisor.evidence import Decision, Seen, decide, probes_of, verdicts
+from buildeye.deploy.supervisor.evidence import Decision, Seen, decide, probes_of
 from buildeye.deploy.supervisor.limits import Limits, limits_of
-from buildeye.deploy.supervisor.sampling import Asked, canary_sample, http_sample, process_sample, rate_sample
+from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, process_sample, rate_sample
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a supervisor needs of the world, handed in from outside: the journal, the clock, the disk, the ears of people."""
+"""What a supervisor needs of the world, handed in from outside: journal, clock, disk, and the ears of people."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,6 +13,7 @@ from buildeye.model.deployments import Deployment
 if TYPE_CHECKING:
     from buildeye.deploy.journal import Journal
     from buildeye.deploy.journal.writer import SampleWriter
+    from buildeye.deploy.spec import ServiceSpec
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -66,6 +67,16 @@ class World:
         """Call something that blocks, in a thread of its own."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, lambda: function(*args, **kwargs))
+
+    def ready(self, deployment: Deployment, port: int | None = None) -> "ServiceSpec":
+        """The `deploy.yaml` of a deployment with everything filled in; never store or show it.
+
+        UsageError: a variable that it names is not set here.
+        """
+        from buildeye.deploy.spec import filled, for_version, spec_of
+
+        whole = for_version(spec_of(deployment.spec), deployment.version, port or "", deployment.commit)
+        return filled(whole, self.environ)
 
     def folder(self, service: str) -> Path:
         """The run folder of a service."""
