@@ -14,13 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from buildeye.deploy.spec import ServiceSpec, spec_of
+
 from buildeye.deploy.asking import ask, start
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import Journal, SampleWriter, open_journal, this_holder
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.processes.orphans import find
 from buildeye.deploy.processes.pidfd import open_process
-from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.supervisor.supervisor import Supervisor
 from buildeye.deploy.supervisor.world import World
 from buildeye.model.deployments import Deployment, HealthSample, SignalKind, State
@@ -141,9 +142,7 @@ class Stage:
 
     def living(self) -> list[str]:
         """The versions whose processes live, by what their keepers started."""
-        return sorted(
-            each.run_folder.parent.name for each in find(self.run_root) if not each.keeper
-        )
+        return sorted(each.run_folder.parent.name for each in find(self.run_root) if not each.keeper)
 
     def events(self, deployment: Deployment) -> list[str]:
         """The names of what happened to a deployment, in order."""
@@ -162,7 +161,10 @@ class Stage:
 
     @contextmanager
     def supervised(
-        self, clock: Clock | None = None, boundary: Callable[[str], None] | None = None, environ: Mapping[str, str] = os.environ
+        self,
+        clock: Clock | None = None,
+        boundary: Callable[[str], None] | None = None,
+        environ: Mapping[str, str] = os.environ,
     ) -> Iterator[Supervisor]:
         """A supervisor in a thread of this process."""
         journal = open_journal(self.dsn)

@@ -4,8 +4,7 @@ The same code judges in the supervisor, in `build-eye deploy status` and in `exp
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from buildeye.deploy.judges import (
     CanaryRun,
@@ -21,6 +20,7 @@ from buildeye.deploy.judges import (
     judge_rate,
 )
 from buildeye.deploy.states import Happening
+from buildeye.deploy.supervisor.decision import NOTHING, Decision
 from buildeye.deploy.supervisor.limits import Limits
 from buildeye.model.deployments import (
     Deployment,
@@ -46,20 +46,6 @@ class Seen:
     alive: bool = True
     reading: RateReading | None = None
     watched_seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What is to happen, if anything, and why. `key` names the evidence, so that nobody is asked twice for the same."""
-
-    happening: Happening | None = None
-    signal: SignalKind | None = None
-    reason: str = ""
-    key: str = ""
-    numbers: Mapping[str, object] = field(default_factory=dict)
-
-
-NOTHING = Decision()
 
 
 def exits_of(runs: Sequence[ProcessRun]) -> list[Exit]:
@@ -200,6 +186,3 @@ def _key(kind: SignalKind, reason: str, seen: Seen) -> str:
 def _count(sample: HealthSample, key: str) -> int:
     value = sample.numbers.get(key, 0)
     return value if isinstance(value, int) else 0
-
-
-EMPTY = Seen(MappingProxyType({}))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.judges import RateReading, next_probe
 from buildeye.deploy.states import Happening
-from buildeye.deploy.supervisor.classic import classic_decision
+from buildeye.deploy.supervisor.classicwatch import ClassicWatch
+from buildeye.deploy.supervisor.decision import Decision
 from buildeye.deploy.supervisor.evidence import Decision, Seen, decide, probes_of
 from buildeye.deploy.supervisor.limits import Limits, limits_of
 from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, process_sample, rate_sample
@@ -91,8 +92,6 @@ class Watch:
 
     def _decide(self, deployment: Deployment) -> Decision:
         now = self._service.world.clock.now()
-        if deployment.profile == "classic":
-            return classic_decision(deployment, self._samples, self._spec, now)
         return decide(deployment, self._seen(deployment), self._limits, now, frozenset(self._answered))
 
     async def _take(self, deployment: Deployment, kind: SignalKind) -> None:
@@ -147,7 +146,7 @@ class Watch:
 
 async def watch(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
     """Watch until the deployment leaves its watched states; gives what it is then, None when another moved it."""
-    watching = Watch(service, deployment)
+    watching = (ClassicWatch if deployment.profile == "classic" else Watch)(service, deployment)
     await watching.restore(deployment)
     while deployment.state in (State.MONITORING, State.NEEDS_ATTENTION):
         decision = await watching.round(deployment)
@@ -166,7 +165,7 @@ async def watch(service: "ServiceSupervisor", deployment: Deployment) -> Deploym
 
 
 async def _act(
-    service: "ServiceSupervisor", deployment: Deployment, decision: Decision, watching: Watch
+    service: "ServiceSupervisor", deployment: Deployment, decision: Decision, watching: Watch | ClassicWatch
 ) -> Deployment | None:
     assert decision.happening is not None
     numbers = dict(decision.numbers) | {"key": decision.key}
