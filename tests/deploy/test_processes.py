@@ -143,21 +143,23 @@ def test_the_end_of_a_process_that_is_no_child_wakes_a_poll(running: Running) ->
 
 
 def test_the_exit_code_of_a_child_reaped_elsewhere_is_unknown_and_never_0() -> None:
-    """Scenario 15."""
-    pid = os.posix_spawn("/bin/sh", ["sh", "-c", "read line; exit 7"], dict(os.environ))
-    identity = identity_of(pid)
-    assert identity is not None
-    held = open_process(identity)
-    assert held is not None
-    with held:
-        held.signal(signal.SIGKILL)
-        os.waitpid(pid, 0)
-        assert held.ended()
-        assert held.reap() is None
+    """Scenario 15: `Popen.poll` calls it 0."""
+    with subprocess.Popen(["sh", "-c", "read line; exit 7"], stdin=subprocess.PIPE) as child_process:
+        identity = identity_of(child_process.pid)
+        assert identity is not None
+        held = open_process(identity)
+        assert held is not None
+        with held:
+            assert child_process.stdin is not None
+            child_process.stdin.close()
+            assert os.waitstatus_to_exitcode(os.waitpid(child_process.pid, 0)[1]) == 7
+            assert held.ended()
+            assert held.reap() is None
+            assert child_process.poll() == 0
 
 
 def test_the_exit_code_of_a_child_is_its_own() -> None:
-    pid = os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 0.1; exit 7"], dict(os.environ))
+    pid = os.posix_spawn("/bin/sh", ["sh", "-c", "sleep 0.5; exit 7"], dict(os.environ))
     identity = identity_of(pid)
     assert identity is not None
     held = open_process(identity)
