@@ -257,7 +257,7 @@ def test_a_port_in_use_names_who_uses_it_and_what_to_do(host: str, shares: bool,
 @pytest.mark.parametrize(
     ("host", "says"),
     [
-        ("192.0.2.1", "is no address of this machine"),
+        ("203.0.113.77", "is no address of this machine"),
         ("::1", "IPv6 only"),
         ("no-such-host.invalid", "has no IPv4 address"),
     ],
