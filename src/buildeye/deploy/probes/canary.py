@@ -31,7 +31,7 @@ async def run_canary_request(
     return ProbeResult(result.ok, result.status, detail, result.nonce, result.seconds, result.error)
 
 
-async def run_canary_command(
+async def run_command(
     command: Sequence[str],
     timeout: float,
     *,
