@@ -5,8 +5,10 @@ class and the parser httptools. No redirects, no keep-alive, no proxy, no TLS: a
 """
 
 import asyncio
+import socket
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 import httptools
 
@@ -17,6 +19,8 @@ MOST_BODY: Final = 65_536
 NONCE_HEADER: Final = "X-Build-Eye-Nonce"
 _NONCE_NAME: Final = NONCE_HEADER.lower().encode()
 _SWITCHING: Final = 101
+_IP_BIND_ADDRESS_NO_PORT: Final = 24
+_KEPT_IN_PATHS: Final = "%/:=&?~#+!$,;'@()*[]"
 
 
 class NoAnswer(Exception):
@@ -45,17 +49,33 @@ async def exchange(address: Address, method: str, path: str, body: bytes = b"", 
 
     if address.path:
         transport, made = await loop.create_unix_connection(protocol, address.path)
+    elif address.source:
+        transport, made = await loop.create_connection(protocol, sock=await _from_source(address))
     else:
-        local = (address.source, 0) if address.source else None
-        transport, made = await loop.create_connection(protocol, address.host, address.port, local_addr=local)
+        transport, made = await loop.create_connection(protocol, address.host, address.port)
     try:
         return await made.answer
     finally:
         transport.abort()
 
 
+async def _from_source(address: Address) -> socket.socket:
+    """A connection from a source address; its port is chosen late, so that those of ended ones do not run out."""
+    one = socket.socket(socket.AF_INET6 if ":" in address.source else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        one.setblocking(False)
+        one.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
+        one.bind((address.source, 0))
+        await asyncio.get_running_loop().sock_connect(one, (address.host, address.port))
+    except BaseException:
+        one.close()
+        raise
+    return one
+
+
 def _request(address: Address, method: str, path: str, body: bytes, kind: str) -> bytes:
-    head = f"{method} {path} HTTP/1.1\r\nHost: {address.authority}\r\nUser-Agent: build-eye\r\nAccept: */*\r\n"
+    head = f"{method} {quote(path, safe=_KEPT_IN_PATHS)} HTTP/1.1\r\nHost: {address.authority}\r\n"
+    head += "User-Agent: build-eye\r\nAccept: */*\r\n"
     if kind:
         head += f"Content-Type: {kind}\r\n"
     if body or method not in {"GET", "HEAD"}:

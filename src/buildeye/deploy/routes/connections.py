@@ -60,6 +60,8 @@ class ProcessConnections:
                 links = [(int(name), _link(pid, name)) for name in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208
             except (FileNotFoundError, ProcessLookupError):
                 continue  # it has just ended, and its connections with it
+            except PermissionError:
+                raise _forbidden(pid) from None
             yield from ((pid, number, inode) for number, inode in links if inode in served)
 
 
@@ -113,10 +115,7 @@ def _shut_down(pid: int, descriptor: int, inode: str) -> bool:
         os.close(process)
     if taken < 0:
         if ctypes.get_errno() == 1:  # EPERM
-            raise OutsideError(
-                f"the connections of process {pid} may not be cut by this user: run the supervisor as the "
-                "service's user, and without a ptrace restriction"
-            )
+            raise _forbidden(pid)
         return False
     try:
         if os.fstat(taken).st_ino != int(inode):
@@ -127,3 +126,10 @@ def _shut_down(pid: int, descriptor: int, inode: str) -> bool:
     except OSError:  # its client left in this moment
         return False
     return True
+
+
+def _forbidden(pid: int) -> OutsideError:
+    return OutsideError(
+        f"the connections of process {pid} may not be seen and cut by this user: run the supervisor as the "
+        "service's user, and without a ptrace restriction"
+    )
