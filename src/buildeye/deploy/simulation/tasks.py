@@ -9,7 +9,7 @@ from typing import Final
 from buildeye.deploy.simulation.scenario import Scenario
 from buildeye.model.deployments import Baseline
 
-MOST: Final = 400
+MOST: Final = 150
 """Tasks after a cutover that are drawn one by one; what comes later changes no verdict of rate or close any more."""
 
 
