@@ -6,6 +6,7 @@ import os
 import random
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -258,6 +259,24 @@ def test_a_crash_and_a_restart_between_two_looks_are_two_runs_with_their_exits(r
 def test_a_running_process_is_adopted_as_it_was_started(running: Running) -> None:
     run = running.start("n")
     assert adopt(running.folder("n"), "n", CLOCK) == run
+
+
+@pytest.mark.parametrize("file_lost", [False, True])
+def test_the_slot_is_known_after_a_restart_also_without_sockets(running: Running, file_lost: bool) -> None:
+    run = running.start("n", slot=2)
+    if file_lost:
+        os.kill(run.keeper.pid, signal.SIGKILL)
+        eventually(lambda: reap(run.keeper))
+        (running.folder("n") / "process.json").unlink()
+    again = adopt(running.folder("n"), "n", CLOCK)
+    assert again is not None
+    assert (again.process, again.slot) == (run.process, 2)
+
+
+def test_a_slot_without_a_socket_is_refused_when_others_have_one(running: Running) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door, pytest.raises(UsageError, match="slot 1"):
+        running.start("n", sockets=[door.fileno()], slot=1)
+    assert running.living() == []
 
 
 def test_a_run_of_a_fast_clock_has_ticks_of_that_clock(running: Running) -> None:
