@@ -1,7 +1,7 @@
 """The supervisor with real processes: what becomes of a deployment, whatever happens to it."""
 
 from buildeye.model.deployments import State
-from tests.deploy.stage import Stage
+from benchmarks.deploying.stage import Stage
 
 WATCHED = (State.MONITORING,)
 

@@ -118,7 +118,9 @@ class ServiceSupervisor:
     def rate_source(self, deployment: Deployment) -> RateSource:
         """Where the approval rate of this service comes from."""
         if deployment.id not in self._sources:
-            self._sources[deployment.id] = rate_source(self.world.ready(deployment).rate)
+            source = rate_source(self.world.ready(deployment).rate)
+            assert source is not None  # only asked for where deploy.yaml names one
+            self._sources[deployment.id] = source
         return self._sources[deployment.id]
 
     async def may_serve(self, deployment: Deployment) -> bool:
