@@ -218,7 +218,7 @@ def test_wherever_a_switching_process_is_killed_the_route_leads_where_it_says(ki
     "spoil",
     [
         lambda file, record: file.write_text(file.read_text()[:-20]),
-        lambda file, record: file.write_text(file.read_text().replace('"slot": 1', '"slot": 2')),
+        lambda file, record: file.write_text(file.read_text().replace('"slot":1', '"slot":2')),
         lambda file, record: file.unlink(),
         lambda file, record: write_record(file, record | {"boot": "another"}),
         lambda file, record: write_record(file, record | {"cookies": [1, 2, 3, 4]}),
