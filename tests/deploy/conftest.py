@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.stage import Stage
+from benchmarks.deploying.stage import Stage
 
 
 @pytest.fixture

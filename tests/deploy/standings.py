@@ -7,10 +7,10 @@ from buildeye.deploy.standing import (
     Condition,
     PastDeployment,
     ProcessFacts,
-    RateBoundary,
     SignalStanding,
     Standing,
 )
+from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import Baseline, DeployEvent, Deployment, Moment, SignalKind, SignalStatus, State
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)

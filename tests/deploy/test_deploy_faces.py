@@ -14,16 +14,16 @@ from buildeye.cli.deployface import (
     history_table,
     status_table,
     status_text,
-    why_rolled_back,
 )
 from buildeye.cli.deployjson import event_json, history_json, services_json, status_json
-from buildeye.cli.deploywords import HAPPENED, NAMES
 from buildeye.cli.terminal import Look, cells
 from buildeye.deploy.explain import boundary_text, limit_text, near_text, rejections_left
-from buildeye.deploy.standing import RateBoundary, SignalStanding
+from buildeye.deploy.standing import SignalStanding
 from buildeye.deploy.states import Happening
+from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import DeployEvent, SignalKind, SignalStatus, State
 from buildeye.model.spans import lasting
+from buildeye.reports.deploywords import HAPPENED, SIGNAL_NAMES, why_rolled_back
 
 from .standings import BOUNDARY, a_deployment, an_event, at, past, rolled_back, watched
 
@@ -182,7 +182,7 @@ def test_a_step_is_one_line_with_time_state_and_reason(event: DeployEvent, line:
 
 
 def test_everything_that_can_happen_has_words() -> None:
-    assert set(HAPPENED) == set(Happening) and set(NAMES) == set(SignalKind)
+    assert set(HAPPENED) == set(Happening) and set(SIGNAL_NAMES) == set(SignalKind)
 
 
 def test_no_deployment_is_answered_with_what_to_do() -> None:

@@ -168,7 +168,7 @@ class Desk:
         listen(self.settings, times=True)
         if not background:
             tell(f"supervises {service or 'all services of this host'}; ends with Ctrl-C, and everything runs on")
-        announce = announcer(self.settings, self.journal, self.run_root)
+        announce = announcer(self.settings, self.journal, self.run_root, self.clock)
         supervise(self.journal, self.run_root, os.environ, self.clock, announce, tell, service)
 
     def _earlier(self, service: str, to: str) -> Deployment:

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from buildeye.cli.deploywords import (
     BOLD,
     GREEN,
-    HAPPENED,
-    NAMES,
     RED,
     STATUS_COLOUR,
     YELLOW,
@@ -22,10 +20,12 @@ from buildeye.cli.deploywords import (
 from buildeye.cli.tables import WIDTH, table
 from buildeye.cli.terminal import Look, wrapped
 from buildeye.deploy.explain import boundary_text, limit_text, near_text, rejections_left
-from buildeye.deploy.standing import PastDeployment, RateBoundary, SignalStanding, Standing
-from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL, WATCHED, Happening
+from buildeye.deploy.standing import PastDeployment, SignalStanding, Standing
+from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL, WATCHED
+from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import DeployEvent, Deployment, SignalKind, SignalStatus, State
 from buildeye.model.spans import lasting
+from buildeye.reports.deploywords import HAPPENED, SIGNAL_NAMES, why_rolled_back
 
 _SIGNAL, _STATUS = 9, 14
 """Cells of a signal's name and of its status, with the space after."""
@@ -107,22 +107,6 @@ def event_line(event: DeployEvent, deployment: Deployment, look: Look) -> str:
     return "\n".join([lines[0].replace(name + state, name + painted, 1), *lines[1:]])
 
 
-def why_rolled_back(deployment: Deployment) -> str:
-    """The sentence of a deployment's `rollback_reason`: that of the signal, where a signal as JSON stands there."""
-    import json
-
-    try:
-        signal = json.loads(deployment.rollback_reason)
-    except ValueError:
-        return deployment.rollback_reason
-    if not isinstance(signal, dict):
-        return deployment.rollback_reason
-    name = str(signal.get("signal_type") or signal.get("signal") or "")
-    says = str(signal.get("says") or signal.get("detail") or signal.get("reason") or "failed")
-    known = {kind.value: word for kind, word in NAMES.items()}
-    return ": ".join(filter(None, (known.get(name, name), says)))
-
-
 def _state(deployment: Deployment) -> str:
     """A state in words: a cell of a table breaks at spaces."""
     return deployment.state.replace("_", " ")
@@ -162,7 +146,7 @@ def _previous(standing: Standing) -> str:
 
 def _signals(standing: Standing, look: Look) -> Iterator[str]:
     for each in standing.signals:
-        name, status = f" {NAMES[each.signal]:<{_SIGNAL}}", f"{each.status.value:<{_STATUS}}"
+        name, status = f" {SIGNAL_NAMES[each.signal]:<{_SIGNAL}}", f"{each.status.value:<{_STATUS}}"
         first = name + status
         near = near_text(standing.boundary) if each.signal is SignalKind.RATE and standing.boundary else ""
         told = "; ".join(filter(None, (plain(each.says) or plain(each.reason), near)))
@@ -176,7 +160,9 @@ def _signals_short(standing: Standing) -> str:
     """The signals that are not ok by name; `ok` when all are."""
     if not standing.signals:
         return ""
-    others = [f"{NAMES[each.signal]} {each.status}" for each in standing.signals if each.status is not SignalStatus.OK]
+    others = [
+        f"{SIGNAL_NAMES[each.signal]} {each.status}" for each in standing.signals if each.status is not SignalStatus.OK
+    ]
     return ", ".join(others) or "ok"
 
 
@@ -256,7 +242,7 @@ def _warnings(standing: Standing, look: Look) -> Iterator[str]:
 
 
 def _happened(event: str) -> str:
-    return HAPPENED[Happening(event)] if event in set(Happening) else plain(event.replace("_", " "))
+    return HAPPENED.get(event) or plain(event.replace("_", " "))
 
 
 def _words(key: str) -> str:

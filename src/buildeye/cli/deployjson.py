@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from buildeye.deploy.explain import limit_text, rejections_left
-from buildeye.deploy.standing import PastDeployment, RateBoundary, SignalStanding, Standing
+from buildeye.deploy.standing import PastDeployment, SignalStanding, Standing
 from buildeye.logs.secrets import mask
+from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import DeployEvent, Deployment, Moment
 
 

@@ -5,47 +5,15 @@ from datetime import datetime
 from typing import Final
 
 from buildeye.cli.terminal import Look, cells, cut
-from buildeye.deploy.states import BAD, Happening
+from buildeye.deploy.states import BAD
 from buildeye.logs.secrets import mask, strip_controls
-from buildeye.model.deployments import Deployment, SignalKind, SignalStatus, State
-
-NAMES: Final = {
-    SignalKind.PROCESS: "process",
-    SignalKind.HTTP: "http",
-    SignalKind.CANARY: "canary",
-    SignalKind.RATE: "rate",
-}
-"""Signals as people say them."""
+from buildeye.model.deployments import Deployment, SignalStatus, State
 
 BOLD, DIM, RED, GREEN, YELLOW, BLUE = 1, 2, 31, 32, 33, 34
 STATUS_COLOUR: Final = {
     SignalStatus.OK: GREEN, SignalStatus.FAIL: RED, SignalStatus.INSUFFICIENT: YELLOW, SignalStatus.ERROR: YELLOW,
 }  # fmt: skip
 _ASKS: Final = (State.NEEDS_ATTENTION, State.CLOSED_INSUFFICIENT_DATA)
-
-HAPPENED: Final = {
-    Happening.START: "its process is being started",
-    Happening.STARTED: "its process runs; waiting until it is healthy",
-    Happening.START_FAILED: "its process did not start",
-    Happening.HEALTHY: "it is healthy",
-    Happening.UNHEALTHY: "it did not become healthy; the old version still serves",
-    Happening.CUT_OVER: "requests are being sent to it",
-    Happening.SWITCHED: "requests go to it; the previous version stays warm",
-    Happening.SWITCH_FAILED: "requests could not be sent to it",
-    Happening.ANOMALY: "a signal failed",
-    Happening.ROLL_BACK: "requests go back to the previous version",
-    Happening.HOLD: "held: a person must look",
-    Happening.RETURNED: "the previous version serves again",
-    Happening.RETURN_FAILED: "the previous version could not take over; this one still serves",
-    Happening.CLEAN: "watched to the end, nothing bad was seen",
-    Happening.DEADLINE: "too little was seen to call it clean; it stays in service",
-    Happening.ASK: "a person must look",
-    Happening.RESUME: "watched again",
-    Happening.PROMOTE: "promoted by a person",
-    Happening.SUPERSEDE: "a later deployment took over",
-    Happening.ABORT: "aborted; it got no requests",
-}
-"""What an event says that gives no reason of its own."""
 
 
 def state_colour(state: State) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import Deployment, SignalKind, SignalStatus
 
 
@@ -30,21 +31,6 @@ class Condition:
 
     says: str
     met: bool
-
-
-@dataclass(frozen=True, slots=True)
-class RateBoundary:
-    """When the approval rate rolls back: at `fails` = (n, the most approved of n that still fails), one for every n.
-
-    `good` of `judged` is where it stands, `p_value` what that is under the baseline; None when nothing was judged.
-    `alpha` is the worst-case probability that a version which changed nothing is rolled back.
-    """
-
-    fails: Sequence[tuple[int, int]]
-    good: int = 0
-    judged: int = 0
-    p_value: float | None = None
-    alpha: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """Ask the keeper of a run folder, whoever started it."""
 
+import errno
 import json
 import os
 import socket
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,8 @@ from typing import Any, Final
 from buildeye.deploy.processes.proctable import SOCKET
 from buildeye.model import OutsideError
 
-_SECONDS: Final = 10.0
+_SECONDS: Final = 5.0
+_LOOK_SECONDS: Final = 0.005
 _MESSAGE_BYTES: Final = 65536
 _MOST_SOCKETS: Final = 250  # SCM_MAX_FD is 253
 
@@ -54,7 +57,10 @@ class KeeperClient:
         return fds
 
     def connections(self, ports: Iterable[int] = (), paths: Iterable[str] = ()) -> int:
-        """How many connections the command and its descendants have on these local ports and unix socket paths."""
+        """How many connections the command and its descendants have on these local ports and unix socket paths.
+
+        Those that wait to be accepted are nobody's yet and do not count.
+        """
         return int(self._ask("connections", ports=list(ports), paths=list(paths))["count"])
 
     def cut(self, ports: Iterable[int] = (), paths: Iterable[str] = ()) -> tuple[int, int]:
@@ -98,7 +104,13 @@ class KeeperClient:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             connection.settimeout(self._seconds)
-            connection.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+            until = time.monotonic() + self._seconds
+            while (failed := connection.connect_ex(f"/proc/self/fd/{folder}/{SOCKET}")) == errno.EAGAIN:
+                if time.monotonic() > until:
+                    break
+                time.sleep(_LOOK_SECONDS)  # so many ask at once that its queue is full
+            if failed:
+                raise OSError(failed, os.strerror(failed))
         except OSError:
             connection.close()
             raise

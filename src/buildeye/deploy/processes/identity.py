@@ -27,7 +27,7 @@ def identity_of(pid: int) -> Identity | None:
     entry = entry_of(pid)
     if entry is None or not entry.alive:
         return None
-    return Identity(pid, entry.start_time, boot_id(), environment_of(pid).get(NONCE, ""))
+    return Identity(pid, entry.start_time, boot_id(), (environment_of(pid) or {}).get(NONCE, ""))
 
 
 def is_alive(identity: Identity) -> bool:
@@ -42,4 +42,4 @@ def is_alive(identity: Identity) -> bool:
         return False
     if not identity.nonce or identity.pid == os.getpid():
         return True
-    return environment_of(identity.pid).get(NONCE, identity.nonce) == identity.nonce
+    return (environment_of(identity.pid) or {}).get(NONCE, identity.nonce) == identity.nonce

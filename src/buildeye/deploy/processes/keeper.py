@@ -150,13 +150,16 @@ class Keeper:
     def _done(self) -> bool:
         if self.ended is None or not self.swept:
             return False
-        idle = time.monotonic() - self.asked > float(str(self.plan["linger_seconds"]))
-        return idle or (self.leaving and self.written)
+        return self._idle() >= 0 or (self.leaving and self.written)
+
+    def _idle(self) -> float:
+        """Seconds beyond the time for which sockets are held for nobody; negative before."""
+        return time.monotonic() - self.asked - float(str(self.plan["linger_seconds"]))
 
     def _pause(self) -> float:
-        if self.ended is not None and not self.swept:
-            return _SWEEP_SECONDS
-        return max(0.0, min(_LOOK_SECONDS, self.deadline - time.monotonic()))
+        if self.ended is None:
+            return max(0.0, min(_LOOK_SECONDS, self.deadline - time.monotonic()))
+        return max(0.0, min(_LOOK_SECONDS, -self._idle())) if self.swept else _SWEEP_SECONDS
 
     def _noticed(self, number: int, _frame: object) -> None:
         if number == signal.SIGTERM and self.ended is not None:
@@ -190,7 +193,7 @@ class Keeper:
         if time.monotonic() >= self.deadline:
             if self.ended is None:
                 self.killed = True
-                os.killpg(self.pid, signal.SIGKILL)  # not yet reaped, so the number is still its own
+                self._signal(signal.SIGKILL)
                 left = self._descendants()
             for entry in left:
                 proctable.send(entry.pid, entry.start_time, signal.SIGKILL)
@@ -219,12 +222,12 @@ class Keeper:
                 said = client.recv(_MESSAGE_BYTES)
                 if not said:
                     return
-                asked = json.loads(said)
+                asked = _dict(json.loads(said))
                 self.asked = time.monotonic()
                 answer = self._do(asked)
                 fds = self.sockets if asked.get("do") == "sockets" else []
                 socket.send_fds(client, [json.dumps(answer).encode()], fds)
-            except (OSError, ValueError):
+            except (OSError, ValueError, KeyError):
                 return  # the client left, or was none of ours
 
     def _do(self, asked: "dict[str, object]") -> "dict[str, object]":
@@ -255,8 +258,16 @@ class Keeper:
             return False
         self.stopped = True
         self.deadline = min(self.deadline, time.monotonic() + seconds)
-        os.killpg(self.pid, number)  # not yet reaped, so the number is still its own
+        self._signal(number)
         return True
+
+    def _signal(self, number: int) -> None:
+        """Signal the command and its group: it is not yet reaped, so both numbers are still its own."""
+        try:
+            os.killpg(self.pid, number)
+        except OSError:  # it moved to another group
+            with contextlib.suppress(OSError):
+                os.kill(self.pid, number)
 
 
 def main(argument: str) -> None:

@@ -229,6 +229,9 @@ def _hear(pid: int, heard: int, plan: dict[str, Any], clock: Clock, patience: fl
             opened.signal(9)
             opened.wait(5.0)
     reap(Identity(pid, 0, boot_id()))
+    run, _ = read_run(Path(plan["folder"]), clock)
+    if run is not None:  # it died after the command was let go
+        return run if run.exit is not None or is_alive(run.process) else replace(run, exit=Exit(None))
     why = report.get("error") or _last_line(Path(plan["folder"]) / "keeper.log") or "it gave no reason"
     raise OutsideError(f"no process was started in {plan['folder']} ({why}): check rights and free space")
 

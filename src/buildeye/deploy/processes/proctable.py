@@ -51,14 +51,20 @@ def table() -> "dict[int, Entry]":
     return {entry.pid: entry for entry in found if entry is not None}
 
 
-def environment_of(pid: int) -> "dict[str, str]":
-    """The environment a process was started with; empty when it may not be read or was overwritten."""
+def environment_of(pid: int) -> "dict[str, str] | None":
+    """The environment a process was started with; empty when it may not be read.
+
+    None when there is none to read at this instant: a process in the midst of exec, one that ends, a kernel thread.
+    """
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123
-            pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0")]
-    except OSError:
+            held = file.read()
+    except PermissionError:
         return {}
-    return {name: value for name, equals, value in pairs if equals}
+    except OSError:
+        return None
+    pairs = [os.fsdecode(pair).partition("=") for pair in held.split(b"\0")]
+    return {name: value for name, equals, value in pairs if equals} if held else None
 
 
 def descendants(root: int, among: "dict[int, Entry]") -> "list[Entry]":

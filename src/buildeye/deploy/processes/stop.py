@@ -77,7 +77,11 @@ def clear(run_folder: Path, nonce: str, clock: Clock, *, seconds: float = 30.0) 
                 held.signal(signal.SIGKILL)
                 held.wait(_GONE_SECONDS)
         reap(keeper)
-    if not is_free(run_folder):
+    until = time.monotonic() + _LEFTOVER_SECONDS
+    while not is_free(run_folder):  # a keeper that ends lets go of its files after its environment
+        if time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+            continue
         raise OutsideError(f"the lock of {run_folder} is held by a process that is no part of its run: end that first")
     return stopped
 
@@ -123,13 +127,13 @@ def _sweep(run_folder: Path, run: Run, ours: Members) -> None:
     """See what the command left behind gone: asked to end, and killed after a while."""
     start = time.monotonic()
     asked: Members = set()
-    while True:
+    empty = 0
+    while empty < 2:  # one look can miss a process that is born while the table is read
         ours |= _members(run_folder, run)
         living = {each for each in ours if _lives(*each, run)}
-        if not living:
-            return
+        empty = 0 if living else empty + 1
         waited = time.monotonic() - start
-        if waited > _LEFTOVER_SECONDS + _GONE_SECONDS:
+        if living and waited > _LEFTOVER_SECONDS + _GONE_SECONDS:
             pids = ", ".join(str(pid) for pid, _ in sorted(living))
             raise OutsideError(f"processes of the run in {run_folder} do not end, not even killed: {pids}")
         if waited > _LEFTOVER_SECONDS:

@@ -4,6 +4,7 @@
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -29,9 +30,9 @@ class Listen(Protocol):
     @property
     def socket(self) -> object: ...
     @property
-    def switch_command(self) -> list[str]: ...
+    def switch_command(self) -> Sequence[str]: ...
     @property
-    def current_command(self) -> list[str]: ...
+    def current_command(self) -> Sequence[str]: ...
     @property
     def switch_file(self) -> object: ...
 

@@ -44,7 +44,7 @@ def limits_of(spec: "ServiceSpec") -> Limits:
             health.window_share,
             health.window_probes,
         ),
-        canary=CanarySettings(canary.least, canary.confirm_seconds) if has_canary else None,
+        canary=CanarySettings(canary.confirm_seconds) if has_canary else None,
         rate=RateSettings(rate.fail, rate.warn, rate.tasks, rate.margin, rate.least_baseline, rate.most_unjudged)
         if has_rate
         else None,

@@ -1,11 +1,12 @@
 """One look at one signal of a version: what is asked, of whom, and the sample that comes of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from buildeye.deploy.judges import RateReading
 from buildeye.deploy.probes import ProbeResult, probe, run_canary_request, run_command
-from buildeye.deploy.rates import RateSource, SourceError
+from buildeye.deploy.rates import RateSource, Serving, SourceError
 from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.supervisor.world import World
@@ -36,6 +37,23 @@ async def ask_canary(world: World, spec: ServiceSpec, whom: Asked) -> ProbeResul
     return await run_canary_request(
         whom.address, canary.path, seconds, method=canary.method, body=canary.body, nonce=nonce
     )
+
+
+def serving_of(deployment: Deployment, until: datetime | None = None) -> Serving:
+    """When and as what a deployment served, for the source of its verdicts."""
+    since = deployment.cutover or deployment.created
+    return Serving(deployment.id, since.wall, until, deployment.version)
+
+
+def served_until(deployments: Sequence[Deployment]) -> dict[str, Serving]:
+    """When each deployment served that ever did, newest first in: until the next one took over."""
+    found: dict[str, Serving] = {}
+    until: datetime | None = None
+    for each in deployments:
+        if each.cutover is not None:
+            found[each.id] = serving_of(each, until)
+            until = each.cutover.wall
+    return found
 
 
 def process_sample(world: World, deployment: Deployment, alive: bool, pid: int, exits: int) -> HealthSample:
@@ -70,13 +88,19 @@ async def canary_sample(
     return HealthSample(deployment.id, SignalKind.CANARY, _status(result), world.clock.now(), result.detail, numbers)
 
 
+def no_process(world: World, deployment: Deployment, kind: SignalKind, watched: float) -> HealthSample:
+    """What a probe says while no process lives: nobody answers, whoever else may be at its address."""
+    numbers = {"watched": round(watched, 3), "confirms": False}
+    return HealthSample(deployment.id, kind, SignalStatus.FAIL, world.clock.now(), "its process does not live", numbers)
+
+
 async def rate_sample(
     world: World, deployment: Deployment, source: RateSource
 ) -> tuple[HealthSample, RateReading | None]:
     """How many of the tasks this deployment served were judged, and how; the reading has them in order."""
     now = world.clock.now()
     try:
-        reading = await world.away(source.read, deployment)
+        reading = await world.away(source.read, serving_of(deployment), now.wall)
     except SourceError as e:
         return HealthSample(deployment.id, SignalKind.RATE, SignalStatus.ERROR, now, str(e)), None
     approved, judged = reading.looks[-1] if reading.looks else (0, 0)

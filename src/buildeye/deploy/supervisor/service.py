@@ -24,7 +24,7 @@ from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import KeeperConnections
 from buildeye.deploy.supervisor.plan import Roles, roles, stale
 from buildeye.deploy.supervisor.requests import handle
-from buildeye.deploy.supervisor.sampling import Asked
+from buildeye.deploy.supervisor.sampling import Asked, served_until
 from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
@@ -118,7 +118,9 @@ class ServiceSupervisor:
     def rate_source(self, deployment: Deployment) -> RateSource:
         """Where the approval rate of this service comes from."""
         if deployment.id not in self._sources:
-            self._sources[deployment.id] = rate_source(self.world.ready(deployment).rate)
+            source = rate_source(self.world.ready(deployment).rate)
+            assert source is not None  # only asked for where deploy.yaml names one
+            self._sources[deployment.id] = source
         return self._sources[deployment.id]
 
     async def may_serve(self, deployment: Deployment) -> bool:
@@ -151,7 +153,7 @@ class ServiceSupervisor:
 
     async def move(
         self, deployment: Deployment, happening: Happening, reason: str = "", by: str = "supervisor",
-        numbers: dict[str, object] | None = None, **columns: object,
+        numbers: Mapping[str, object] | None = None, **columns: object,
     ) -> Deployment | None:  # fmt: skip
         """Move a deployment by compare-and-set; None when another did, and then nothing was written."""
         world = self.world
@@ -215,10 +217,11 @@ class ServiceSupervisor:
         spec = self.spec_of(deployment)
         if not spec.rate.given:
             return None
-        clean = [each for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
-        bad = [each for each in await self.known() if each.state is not State.MONITORING_WINDOW_CLEAN]
+        served = served_until(await self.known())
+        clean = [served[each.id] for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
+        source, now = self.rate_source(deployment), self.world.clock.now().wall
         try:
-            return await self.world.away(self.rate_source(deployment).baseline, deployment, clean, bad)
+            return await self.world.away(source.baseline, clean, list(served.values()), now)
         except OutsideError as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
@@ -296,12 +299,12 @@ class ServiceSupervisor:
 
     async def _keep_alive(self, now: Roles) -> None:
         """What serves and fell is started again in its slot, a little later each time."""
-        for each in dict.fromkeys(part for part in (now.serving, now.watched) if part is not None):
-            spec = self.spec_of(each)
-            down = each.id not in self.versions.live and each.slot is not None
-            serves = now.serving is not None and each.id == now.serving.id
-            if down and serves and spec.process.restart and each.state is not State.ROLLING_BACK:
-                self._beside(f"restart-{each.id}", self._restart(each, spec))
+        each = now.serving
+        if each is None or each.slot is None or each.id in self.versions.live or each.state is State.ROLLING_BACK:
+            return
+        spec = self.spec_of(each)
+        if spec.process.restart:
+            self._beside(f"restart-{each.id}", self._restart(each, spec))
 
     async def _restart(self, deployment: Deployment, spec: ServiceSpec) -> None:
         fell = self._fell.get(deployment.id, 0)

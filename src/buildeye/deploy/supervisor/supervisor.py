@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 from typing import Final
 
-from buildeye.deploy.journal import Fence, Holder, ServiceRow, this_host
+from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
@@ -16,6 +16,7 @@ from buildeye.model import OutsideError
 LEASE_SECONDS: Final = 15.0
 """True seconds a lease lasts without being renewed."""
 RENEW_SECONDS: Final = 4.0
+_AGAIN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
 
@@ -71,9 +72,19 @@ class Supervisor:
             await asyncio.sleep(LOOK_SECONDS)
             return
         service = ServiceSupervisor(self._world, row, fence, route)
-        task = asyncio.get_running_loop().create_task(service.run())
+        task = asyncio.get_running_loop().create_task(self._run(service))
         self._services[row.name] = (service, task)
         self._world.log(f"{row.name}: supervised by process {self._holder.pid}")
+
+    async def _run(self, service: ServiceSupervisor) -> None:
+        """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
+        try:
+            await service.run()
+        except Fenced as e:
+            self._world.log(f"{service.name}: {e}")
+        except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
+            self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
+            await asyncio.sleep(_AGAIN_SECONDS)
 
     def _route(self, row: ServiceRow) -> Route:
         folder = self._world.folder(row.name)

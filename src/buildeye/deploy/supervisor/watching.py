@@ -3,15 +3,16 @@
 import math
 from collections import deque
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.judges import RateReading, next_probe
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.classicwatch import ClassicWatch
 from buildeye.deploy.supervisor.decision import Decision
-from buildeye.deploy.supervisor.evidence import Decision, Seen, decide, probes_of
+from buildeye.deploy.supervisor.evidence import Seen, decide, probes_of
 from buildeye.deploy.supervisor.limits import Limits, limits_of
-from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, process_sample, rate_sample
+from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, no_process, process_sample, rate_sample
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ class Watch:
         """A probe or a canary task of the version, with the one before it as a control."""
         service, world = self._service, self._service.world
         whom, control = service.asked(deployment.id), service.asked(deployment.previous)
+        if whom is None:
+            return no_process(world, deployment, kind, self._watched)
         if kind is SignalKind.CANARY:
             last = self._samples[kind][-1] if self._samples[kind] else None
             confirms = last is not None and last.status is SignalStatus.FAIL and not last.numbers.get("confirms")
@@ -172,12 +175,12 @@ async def _act(
     if decision.signal is not None:
         numbers["signal"] = decision.signal.value
     watching.remember(decision.key if decision.happening is Happening.ASK else "")
-    columns: dict[str, object] = {}
+    move = partial(service.move, deployment, decision.happening, decision.reason, numbers=numbers)
     if decision.happening is Happening.ANOMALY:
-        columns["rollback_reason"] = _as_json(decision)
+        return await move(rollback_reason=_as_json(decision))
     if decision.happening in (Happening.CLEAN, Happening.DEADLINE):
-        columns["closed"] = service.world.clock.now()
-    return await service.move(deployment, decision.happening, decision.reason, numbers=numbers, **columns)
+        return await move(closed=service.world.clock.now())
+    return await move()
 
 
 def _as_json(decision: Decision) -> str:

@@ -1,8 +1,8 @@
 """A service for tests, up within milliseconds: what it answers stands in a file that the test writes.
 
 Run as a file, by the standard library alone: `python -I -S tinyservice.py FOLDER VERSION`. It serves the socket it is
-handed (LISTEN_FDS). FOLDER/VERSION.json may hold: health and canary (status codes, default 200), slow (seconds before an
-answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect.
+handed (LISTEN_FDS). FOLDER/VERSION.json may hold: health and canary (status codes, default 200), slow (seconds before
+an answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ NONCE = os.environ.get("BUILD_EYE_NONCE", "")
 
 def behaviour() -> "dict[str, Any]":
     """What the test wants now."""
-    with contextlib.suppress(OSError, ValueError), open(f"{FOLDER}/{VERSION}.json", encoding="utf-8") as file:
+    with contextlib.suppress(OSError, ValueError), open(f"{FOLDER}/{VERSION}.json", encoding="utf-8") as file:  # noqa: PTH123
         return dict(json.load(file))
     return {}
 

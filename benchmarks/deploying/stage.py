@@ -121,8 +121,10 @@ class Stage:
         lines = []
         for deployment in reversed(self.journal.deployments("web", 50)):
             lines.append(f"{deployment.version} {deployment.id} {deployment.state} slot {deployment.slot}")
-            for each in self.journal.events(deployment.id):
-                lines.append(f"    {each.event}: {each.before} -> {each.after} {each.reason} {dict(each.numbers)}")
+            lines += [
+                f"    {each.event}: {each.before} -> {each.after} {each.reason} {dict(each.numbers)}"
+                for each in self.journal.events(deployment.id)
+            ]
         return "\n".join([*lines, *self.log])
 
     def samples(self, deployment: Deployment, signal: SignalKind) -> list[HealthSample]:

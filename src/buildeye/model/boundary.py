@@ -4,13 +4,27 @@ The judge tests after every judged task, so a boundary has a point for nearly ea
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from buildeye.deploy.standing import RateBoundary
 
 LANDMARKS: Final = (5, 8, 10, 15, 20, 30, 40, 50, 75, 100, 150, 200)
 """The numbers of judged tasks that are shown, besides the first that can fail and the last that is judged."""
 _NEAR: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RateBoundary:
+    """When the approval rate rolls back: at `fails` = (n, the most approved of n that still fails), one for every n.
+
+    `good` of `judged` is where it stands, `p_value` what that is under the baseline; None when nothing was judged.
+    `alpha` is the worst-case probability that a version which changed nothing is rolled back.
+    """
+
+    fails: Sequence[tuple[int, int]]
+    good: int = 0
+    judged: int = 0
+    p_value: float | None = None
+    alpha: float | None = None
 
 
 def boundary_text(boundary: RateBoundary) -> str:
