@@ -87,7 +87,7 @@ class Store:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error) as error:
+        except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error, OSError) as error:
             raise failed(self._place, error) from None
 
     def _lost(

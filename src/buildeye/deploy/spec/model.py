@@ -90,13 +90,15 @@ class Stop(Section):
     """How a process is ended."""
 
     signal: SignalName = setting("TERM", "a signal such as TERM", "asks a process to end", min_length=1)
-    seconds: Number = counted(30, "seconds", 0, 3600, "wait until it is killed")
+    seconds: Number = counted(30, "seconds", 0, 3600, "seconds from asking it to end until it is killed")
 
 
 class Drain(Section):
     """How the old version finishes what it has begun."""
 
-    seconds: Number = counted(30, "seconds", 0, 3600, "connections of the old version are cut after that")
+    seconds: Number = counted(
+        30, "seconds", 0, 3600, "seconds after the cutover until connections of the old version are cut"
+    )
     signal: SignalName = setting("", "a signal such as USR1, or empty", "tells the old version that it drains")
     undrain_signal: SignalName = setting("", "a signal such as USR2, or empty", "tells it that it serves again")
 
@@ -105,9 +107,11 @@ class Health(Section):
     """The health address, before and after the cutover."""
 
     path: str = setting("/health", "a path that begins with /", "asked with GET; 2xx is healthy", pattern=r"^/")
-    interval_seconds: Number = counted(30, "seconds", 1, 3600, "between two probes; 300 in profile classic")
-    timeout_seconds: Number = counted(5, "seconds", 0.1, 300, "one answer may take, from connecting to its last byte")
-    retry_seconds: Number = counted(10, "seconds", 0.1, 3600, "until the next probe after a failed one")
+    interval_seconds: Number = counted(30, "seconds", 1, 3600, "seconds between two probes; 300 in profile classic")
+    timeout_seconds: Number = counted(
+        5, "seconds", 0.1, 300, "seconds one answer may take, from connecting to its last byte"
+    )
+    retry_seconds: Number = counted(10, "seconds", 0.1, 3600, "seconds until the next probe after a failed one")
     failures: Count = counted(3, "probes", 1, 100, "failed probes in a row that roll back")
     window_minutes: Number = counted(10, "minutes", 1, 1440, "the window that flapping is looked for in")
     window_share: Number = setting(
@@ -115,9 +119,11 @@ class Health(Section):
     )
     window_probes: Count = counted(10, "probes", 2, 1000, "fewer probes in the window say nothing of flapping")
     successes: Count = counted(3, "probes", 1, 100, "good probes in a row that a candidate needs before the cutover")
-    minimum_uptime_seconds: Number = counted(10, "seconds", 0, 3600, "a candidate must run before the cutover")
-    deadline_seconds: Number = counted(120, "seconds", 1, 86400, "a candidate may take until it is healthy")
-    start_interval_seconds: Number = counted(1, "seconds", 0.05, 300, "between two probes before the cutover")
+    minimum_uptime_seconds: Number = counted(
+        10, "seconds", 0, 3600, "seconds a candidate must have run before the cutover"
+    )
+    deadline_seconds: Number = counted(120, "seconds", 1, 86400, "seconds a candidate may take until it is healthy")
+    start_interval_seconds: Number = counted(1, "seconds", 0.05, 300, "seconds between two probes before the cutover")
 
 
 class Canary(Section):
@@ -127,9 +133,9 @@ class Canary(Section):
     method: str = setting("POST", "GET, POST or PUT", "how it is sent", pattern=r"^(GET|POST|PUT)$")
     body: Annotated[str, BeforeValidator(_json_text)] = setting("", "a text, or JSON", "the task")
     command: Words = setting((), _COMMAND, "run instead of sending; BUILD_EYE_ADDRESS names the version, and 0 is good")
-    interval_seconds: Number = counted(3600, "seconds", 1, 86400, "between two tasks")
-    timeout_seconds: Number = counted(60, "seconds", 0.1, 3600, "one task may take")
-    confirm_seconds: Number = counted(10, "seconds", 0, 3600, "until a failed task is tried once more")
+    interval_seconds: Number = counted(3600, "seconds", 1, 86400, "seconds between two tasks")
+    timeout_seconds: Number = counted(60, "seconds", 0.1, 3600, "seconds one task may take")
+    confirm_seconds: Number = counted(10, "seconds", 0, 3600, "seconds until a failed task is tried once more")
     least: Count = counted(3, "tasks", 0, 1000, "good tasks that a clean window needs")
 
 
@@ -139,7 +145,7 @@ class Rate(Section):
     source: Annotated[RateSource, BeforeValidator(lowered)] = setting(
         RateSource.NONE, "none, tables, query, prometheus or endpoint", "where verdicts are read"
     )
-    interval_seconds: Number = counted(30, "seconds", 1, 3600, "between two looks")
+    interval_seconds: Number = counted(30, "seconds", 1, 3600, "seconds between two looks")
     dsn: str = setting(
         "", "an address of a database, ${NAME} for its password", "tables, query: the database", repr=False
     )
@@ -150,10 +156,20 @@ class Rate(Section):
     )
     good: str = setting("", "a PromQL expression", "prometheus: how many tasks were approved")
     total: str = setting("", "a PromQL expression", "prometheus: how many tasks were judged")
-    fail: Number = setting(0.01, "a probability, 0.0001 to 0.5", "of a false rollback by this test", ge=0.0001, le=0.5)
-    warn: Number = setting(0.05, "a probability, 0.0001 to 0.5", "of a false warning", ge=0.0001, le=0.5)
+    fail: Number = setting(
+        0.01,
+        "a probability, 0.0001 to 0.5",
+        "the most probable a false rollback by this test may be",
+        ge=0.0001,
+        le=0.5,
+    )
+    warn: Number = setting(
+        0.05, "a probability, 0.0001 to 0.5", "the most probable a false warning by it may be", ge=0.0001, le=0.5
+    )
     tasks: Count = counted(50, "tasks", 5, 500, "judged tasks that the test looks at")
-    margin: Number = setting(0.10, "a share, 0 to 0.9", "a smaller drop never rolls back", ge=0, le=0.9)
+    margin: Number = setting(
+        0.10, "a share, 0 to 0.9", "a drop of the rate that is smaller never rolls back", ge=0, le=0.9
+    )
     least_baseline: Count = counted(10, "tasks", 1, 10000, "fewer tasks before the cutover are no baseline")
     most_unjudged: Number = setting(0.20, "a share, 0 to 1", "with more tasks unjudged nothing is said", ge=0, le=1)
     baseline_tasks: Count = counted(200, "tasks", 1, 10000, "newest tasks before the cutover that are the baseline")
@@ -167,23 +183,31 @@ class Process(Section):
     slow_exits: Count = counted(3, "exits", 1, 1000, "exits in the long window that roll back")
     slow_hours: Number = counted(6, "hours", 0.01, 720, "the long window, for slow crash loops")
     restart: bool = setting(True, "true or false", "start a process that exited again")
-    restart_seconds: Number = counted(1, "seconds", 0, 3600, "until it is; twice as long each time")
-    restart_most_seconds: Number = counted(60, "seconds", 0, 86400, "and at most so long")
+    restart_seconds: Number = counted(
+        1, "seconds", 0, 3600, "seconds until it is started again; twice as long each time"
+    )
+    restart_most_seconds: Number = counted(60, "seconds", 0, 86400, "seconds until it is started again, at most")
 
 
 class Window(Section):
     """How long a deployment is watched after the cutover."""
 
-    hours: Number = counted(24, "hours", 0.001, 720, "watched at least so long")
-    deadline_hours: Number = counted(48, "hours", 0.001, 2160, "closed as insufficient data when it is not clean then")
-    error_minutes: Number = counted(10, "minutes", 0.1, 1440, "checks that cannot be made so long ask a person")
+    hours: Number = counted(24, "hours", 0.001, 720, "hours a deployment is watched at least")
+    deadline_hours: Number = counted(
+        48, "hours", 0.001, 2160, "hours after which it is closed as insufficient data when it is not clean"
+    )
+    error_minutes: Number = counted(
+        10, "minutes", 0.1, 1440, "minutes of checks that cannot be made, after which a person is asked"
+    )
 
 
 class Rollback(Section):
     """When the supervisor goes back by itself."""
 
     automatic: bool = setting(True, "true or false", "go back by itself; false: ask a person")
-    per_hour: Count = counted(3, "rollbacks", 1, 100, "by itself in an hour; more ask a person")
+    per_hour: Count = counted(
+        3, "rollbacks", 1, 100, "rollbacks by itself in an hour; instead of more it asks a person"
+    )
     schema_command: Words = setting(
         (), _COMMAND, "prints the schema version; when the candidate moved it, nothing goes back by itself"
     )
@@ -197,7 +221,7 @@ class Hooks(Section):
     after_cutover: Words = setting((), _COMMAND, "when it gets all traffic")
     after_rollback: Words = setting((), _COMMAND, "when the old version gets all traffic again")
     on_anomaly: Words = setting((), _COMMAND, "when an anomaly is found")
-    timeout_seconds: Number = counted(60, "seconds", 0.1, 3600, "one hook may take")
+    timeout_seconds: Number = counted(60, "seconds", 0.1, 3600, "seconds one hook may take")
 
 
 class ServiceSpec(Section):
