@@ -6,9 +6,9 @@ allowed is that of the field, so message, limit and documentation cannot drift a
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from pydantic.fields import FieldInfo
 
@@ -41,6 +41,23 @@ def keys_of(model: type[Section], path: KeyPath = ()) -> Iterator[tuple[KeyPath,
             yield (*path, name), info
 
 
+def known_part(
+    model: type[Section], given: Mapping[Any, Any], unknown: Callable[[KeyPath], None], path: KeyPath = ()
+) -> dict[str, Any]:
+    """What of `given` are keys of the model; empty values count as not set, and `unknown` is told each other key."""
+    known: dict[str, Any] = {}
+    for key, value in given.items():
+        place = (*path, str(key))
+        info = model.model_fields.get(str(key))
+        if info is None:
+            unknown(place)
+        elif (inner := section_of(info)) is not None and isinstance(value, dict):
+            known[str(key)] = known_part(inner, value, unknown, place)
+        elif value is not None:
+            known[str(key)] = value
+    return known
+
+
 def dotted(path: KeyPath) -> str:
     """A key as people write it: `monitoring.lookback_hours`, `command[0]`."""
     text = ""
@@ -51,11 +68,15 @@ def dotted(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Complainer:
-    """Makes sentences about values for `model`; `page` documents it; keys in `elsewhere` are not set in a file."""
+    """Makes sentences about values for `model`, which `page` documents.
+
+    Keys in `elsewhere` are not set in a file; the values of keys in `hidden` are not shown.
+    """
 
     model: type[Section]
     page: str
     elsewhere: Collection[str] = ()
+    hidden: Collection[str] = ()
 
     def wrong(self, values: Any, loc: KeyPath, where: Callable[[KeyPath], str]) -> str:
         """The sentence for one of pydantic's errors: `values` is what was given, `where` tells who set a key."""
@@ -66,7 +87,8 @@ class Complainer:
                 value = value[key]
             except (KeyError, IndexError, TypeError):
                 return f"{where(path)}: {dotted(path)} is missing; {allowed}"
-        return f"{where(path)}: {dotted(path)} is {shown(path, value)}; {allowed}"
+        told = MASK if any(key in self.hidden for key in path) else shown(path, value)
+        return f"{where(path)}: {dotted(path)} is {told}; {allowed}"
 
     def hint(self, path: KeyPath) -> str:
         """What a key that is none may have meant: `; did you mean monitoring.lookback_hours?`, else where to look."""
@@ -83,11 +105,11 @@ class Complainer:
         return f"; did you mean {nearest[0]}?" if nearest else f"; see {self.page}"
 
     def _field_at(self, loc: KeyPath) -> tuple[KeyPath, str]:
-        """The part of an error's place that names settings (and an entry of a list), and what is allowed there."""
+        """The part of an error's place that names settings, or an entry of a list or map; and what is allowed there."""
         model: type[Section] | None = self.model
-        allowed, length = f"see {self.page}", 0
+        allowed, length, maps = f"see {self.page}", 0, False
         for key in loc:
-            if isinstance(key, int):
+            if isinstance(key, int) or maps:
                 length += 1
                 break
             if model is None or key not in model.model_fields:
@@ -95,6 +117,7 @@ class Complainer:
             info = model.model_fields[key]
             allowed = allowed_of(info) or allowed
             model, length = section_of(info), length + 1
+            maps = get_origin(info.annotation) is Mapping
         return loc[:length], allowed
 
 

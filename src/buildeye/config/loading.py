@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from buildeye.config.complaints import Complainer, dotted, keys_of, section_of
-from buildeye.config.fields import Section, names_in_address
+from buildeye.config.complaints import Complainer, dotted, keys_of, known_part
+from buildeye.config.fields import names_in_address
 from buildeye.config.secrets import masked
 from buildeye.config.settings import Settings
 from buildeye.config.yamlfile import KeyPath, YamlFile, read_yaml
@@ -68,7 +68,10 @@ def load_settings(
     UsageError: a named file does not exist or cannot be read, or values are wrong (all of them, one a line).
     """
     file = _read(path)
-    draft = _Draft(file, _known_part(file, file.data, Settings, (), warn))
+    given = {key: value for key, value in file.data.items() if key not in TOKENS}
+    for key in file.data.keys() & TOKENS.keys():
+        warn(_ignored(file, (key,)))
+    draft = _Draft(file, known_part(Settings, given, lambda place: warn(_ignored(file, place))))
     for place in file.repeated:
         warn(f"{file.where(place)}: {dotted(place)} is set a second time here; only this one counts")
     _take_environment(draft, environ, warn)
@@ -102,24 +105,12 @@ def _read(path: Path | None) -> YamlFile:
     return read_yaml(DEFAULT_PATH) if DEFAULT_PATH.exists() else YamlFile("defaults", {})
 
 
-def _known_part(
-    file: YamlFile, given: Mapping[Any, Any], model: type[Section], path: KeyPath, warn: Callable[[str], None]
-) -> dict[str, Any]:
-    """What of `given` are settings; empty values count as not set, and each other key is warned of."""
-    known: dict[str, Any] = {}
-    for key, value in given.items():
-        place = (*path, str(key))
-        info = model.model_fields.get(str(key))
-        if str(key) in TOKENS and not path:
-            warn(f"{file.where(place)}: {key} is ignored; a token belongs in the environment: {TOKENS[key]}")
-        elif info is None:
-            name = masked(dotted(place))
-            warn(f"{file.where(place)}: {name} is not a setting and is ignored{_COMPLAINER.hint(place)}")
-        elif (inner := section_of(info)) is not None and isinstance(value, dict):
-            known[key] = _known_part(file, value, inner, place, warn)
-        elif value is not None:
-            known[key] = value
-    return known
+def _ignored(file: YamlFile, place: KeyPath) -> str:
+    if place[0] in TOKENS and len(place) == 1:
+        name = str(place[0])
+        return f"{file.where(place)}: {name} is ignored; a token belongs in the environment: {TOKENS[name]}"
+    name = masked(dotted(place))
+    return f"{file.where(place)}: {name} is not a setting and is ignored{_COMPLAINER.hint(place)}"
 
 
 def _take_environment(draft: _Draft, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:

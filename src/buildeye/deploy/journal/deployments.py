@@ -15,7 +15,7 @@ from buildeye.deploy.journal.rows import (
     event_row,
     wall_text,
 )
-from buildeye.deploy.journal.store import Fence, Store
+from buildeye.deploy.journal.store import Fence, Store, same_service
 from buildeye.deploy.journal.tables import DEPLOYMENT, EVENT
 from buildeye.deploy.states import BAD, TERMINAL, Happening, following
 from buildeye.model import UsageError
@@ -117,7 +117,7 @@ class Deployments(Store):
             after = following(State(row.status), happening) if row is not None and row.epoch == epoch else None
             if row is None or after is None:
                 return None
-            _same_service(fence, row.service)
+            same_service(fence, row.service)
             if after in TERMINAL and row.monitoring_closed_at is None and "closed" not in columns:
                 values |= amended_columns({"closed": at})
             unchanged = (DEPLOYMENT.c.status == row.status, DEPLOYMENT.c.epoch == epoch)
@@ -136,7 +136,7 @@ class Deployments(Store):
             row = connection.execute(_asked(deployment_id).with_for_update()).first()
             if row is None:
                 return None
-            _same_service(fence, row.service)
+            same_service(fence, row.service)
             if values:
                 changed = sa.update(DEPLOYMENT).where(DEPLOYMENT.c.deployment_id == deployment_id)
                 connection.execute(changed.values(values))
@@ -160,7 +160,7 @@ class Deployments(Store):
             row = connection.execute(_asked(deployment_id)).first()
             if row is None:
                 raise UsageError(f"there is no deployment {deployment_id}; deploy history lists those there are")
-            _same_service(fence, row.service)
+            same_service(fence, row.service)
             state = State(row.status)
             written = DeployEvent(deployment_id, event, state, state, row.epoch, at, reason, numbers, by)
             event_id = derived_id(deployment_id, event, reason, at.boot, repr(at.ticks), wall_text(at.wall), by)
@@ -210,8 +210,3 @@ def _asked(deployment_id: str) -> sa.Select[tuple[object, ...]]:
 
 def _values(states: Iterable[State]) -> list[str]:
     return sorted(state.value for state in states)
-
-
-def _same_service(fence: Fence | None, service: str) -> None:
-    if fence is not None and fence.service != service:
-        raise ValueError(f"a fence of {fence.service} says nothing about {service}")

@@ -16,10 +16,11 @@ import sqlalchemy as sa
 
 from buildeye.deploy.clock import boot_id
 from buildeye.deploy.journal.rows import Row
-from buildeye.deploy.journal.store import Fence, Fenced, Store, fences_of
+from buildeye.deploy.journal.store import Busy, Fence, Fenced, Store, fences_of, same_service
 from buildeye.deploy.journal.tables import SERVICE
 
 _FIRST_PID_NAMESPACE: Final = 0xEFFFFFFC  # the kernel's number of the one that is no container's
+_WAITS_MS: Final = 2_000  # for a lock of the row, before somebody else is said to hold the lease
 _DATABASE_TIME: Final = sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), sa.Float(53))
 
 
@@ -101,6 +102,7 @@ class Leases(Store):
     def set_in_service(self, fence: Fence | None, service: str, deployment_id: str) -> None:
         """Say which deployment serves; empty: none. Fenced."""
         with self._changing(fence, changes_service=True) as connection:
+            same_service(fence, service)
             changed = sa.update(SERVICE).where(SERVICE.c.name == service).values(in_service=deployment_id)
             connection.execute(changed)
 
@@ -109,13 +111,18 @@ class Leases(Store):
 
         A holder that holds it already gets the fence it has. None: somebody else holds it.
         """
+        try:
+            return self._acquire(service, holder, ttl)
+        except Busy:
+            return None
+
+    def _acquire(self, service: str, holder: Holder, ttl: float) -> Fence | None:
         with self._changing() as connection:
+            if self._postgres:  # who is inside a transaction lives, or the server ends its session soon
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_WAITS_MS}")
             connection.execute(self._insert(SERVICE).values(name=service).on_conflict_do_nothing())
             asked = sa.select(SERVICE, self._now().label("now")).where(SERVICE.c.name == service)
-            # a locked row is being written by its holder: it lives, or PostgreSQL ends its session soon
-            row = connection.execute(asked.with_for_update(skip_locked=True)).first()
-            if row is None:
-                return None
+            row = connection.execute(asked.with_for_update()).one()
             own = _holder_of(row) == holder
             if not own and self._holds(row):
                 return None

@@ -19,6 +19,7 @@ from buildeye.deploy.journal.store import INSIDE_TRANSACTION_MS, failed
 from buildeye.model import OutsideError, UsageError
 
 _BUSY_SECONDS: Final = 30
+_OWN: Final = 0o600  # it holds what deploy.yaml sets in environments
 _SOCKET_SECONDS: Final = 30
 _MIGRATING: Final = 0x6465_706C_6F79  # names PostgreSQL's lock under which one process makes the tables
 _ALLOWED: Final = "sqlite:///FILE or postgresql://USER@HOST/DATABASE"
@@ -63,8 +64,9 @@ def _file(address: sa.URL) -> tuple[str, sa.Engine]:
     path = Path(address.database or "").absolute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=_OWN, exist_ok=True)
     except OSError as error:
-        reason = f"the folder {path.parent} of the journal cannot be made ({error.strerror})"
+        reason = f"the journal {path} cannot be made ({error.strerror})"
         raise OutsideError(f"{reason}; mend deploy.journal or storage.data_dir") from error
     engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
     sa.event.listen(engine, "connect", _connected_to_file)

@@ -60,9 +60,11 @@ class Requests(Store):
             return [_request_of(row) for row in connection.execute(asked) if row.service in mine]
 
     def answer(self, fence: Fence | None, seq: int, text: str, ok: bool) -> None:
-        """Answer a request; the first answer stays. Fenced."""
+        """Answer a request to the service of the fence; the first answer stays. Fenced."""
         with self._changing(fence) as connection:
             unanswered = sa.update(REQUEST).where(REQUEST.c.seq == seq, REQUEST.c.ok.is_(None))
+            if fence is not None:
+                unanswered = unanswered.where(REQUEST.c.service == fence.service)
             connection.execute(unanswered.values(answer=text, ok=ok))
 
     def request(self, seq: int) -> DeployRequest | None:

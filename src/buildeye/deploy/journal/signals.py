@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from buildeye.deploy.journal.rows import sample_of, sample_row, wall_text
-from buildeye.deploy.journal.store import Fence, Fenced, Fences, Store, fences_of
+from buildeye.deploy.journal.store import Fence, Fenced, Fences, Store, fences_of, same_service
 from buildeye.deploy.journal.tables import DEPLOYMENT, SIGNAL
 from buildeye.deploy.states import TERMINAL
 from buildeye.model.deployments import HealthSample, SignalKind
@@ -45,6 +45,7 @@ class Signals(Store):
             lost = self._lost(connection, fences_of(wanted))
             refused = [{f.service: lost[f.service] for f in batch.fences if f.service in lost} for batch in batches]
             kept = [batch for batch, of_batch in zip(batches, refused, strict=True) if not of_batch]
+            _same_services(connection, kept)
             stored = iter(self._stored(connection, kept))
             return [Fenced(of_batch) if of_batch else next(stored) for of_batch in refused]
 
@@ -132,3 +133,18 @@ class Signals(Store):
             pruned += gone
             if gone < _PRUNED_AT_ONCE:
                 return pruned
+
+
+def _same_services(connection: sa.Connection, batches: Sequence[SampleBatch]) -> None:
+    """ValueError: a sample of a service that its fences say nothing about."""
+    fenced = [batch for batch in batches if batch.fences]
+    ids = {sample.deployment_id for batch in fenced for sample in batch.samples}
+    if not ids:
+        return
+    asked = sa.select(DEPLOYMENT.c.deployment_id, DEPLOYMENT.c.service).where(DEPLOYMENT.c.deployment_id.in_(ids))
+    services = {row.deployment_id: row.service for row in connection.execute(asked)}
+    for batch in fenced:
+        named = {fence.service for fence in batch.fences}
+        for sample in batch.samples:
+            if (service := services.get(sample.deployment_id)) is not None and service not in named:
+                same_service(batch.fences[0], service)

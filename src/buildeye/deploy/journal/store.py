@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -13,6 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from buildeye.deploy.journal.tables import SERVICE
 from buildeye.model import BuildEyeError, OutsideError
 
+_LOCK_NOT_AVAILABLE: Final = "55P03"
 INSIDE_TRANSACTION_MS: Final = 10_000
 """How long PostgreSQL lets a supervisor that stopped answering keep its locks."""
 
@@ -37,6 +38,16 @@ class Fenced(BuildEyeError):
         self.services = frozenset(lost)
         named = "; ".join(f"{service} is now held by {holder or 'nobody'}" for service, holder in sorted(lost.items()))
         super().__init__(f"this supervisor lost its lease, {named}: nothing was written")
+
+
+class Busy(OutsideError):
+    """Somebody else holds a lock for longer than was to be waited."""
+
+
+def same_service(fence: Fence | None, service: str) -> None:
+    """ValueError: a write under a fence of another service, which says nothing about it."""
+    if fence is not None and fence.service != service:
+        raise ValueError(f"a fence of {fence.service} says nothing about {service}")
 
 
 def fences_of(fences: Fences) -> tuple[Fence, ...]:
@@ -76,7 +87,7 @@ class Store:
     def _failures(self) -> Iterator[None]:
         try:
             yield
-        except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error) as error:
+        except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error, OSError) as error:
             raise failed(self._place, error) from None
 
     def _lost(
@@ -105,8 +116,18 @@ class Store:
 
 def failed(place: str, error: Exception) -> OutsideError:
     """What a failed database is told as; `place` holds no password."""
-    reason: Any = error.orig if isinstance(error, sa.exc.DBAPIError) else error
-    if reason.args and isinstance(reason.args[0], dict):  # pg8000 hands out the fields of the server's message
-        reason = reason.args[0].get("M", "the server refused")
+    reason = error.orig if isinstance(error, sa.exc.DBAPIError) else error
+    told = _server_message(reason)
+    kind = Busy if told.get("C") == _LOCK_NOT_AVAILABLE else OutsideError
+    text = " ".join((told.get("M") or str(reason)).split())
     advice = "check its rights and the free space of its disk" if place.startswith("/") else "check the server"
-    return OutsideError(f"the journal {place} cannot be used ({' '.join(str(reason).split())}): {advice}")
+    return kind(f"the journal {place} cannot be used ({text}): {advice}")
+
+
+def _server_message(error: BaseException | None) -> dict[str, str]:
+    """The fields of PostgreSQL's message; pg8000 may hide it behind a failure to say goodbye to the server."""
+    while error is not None:
+        if error.args and isinstance(error.args[0], dict):
+            return error.args[0]
+        error = error.__cause__ or error.__context__
+    return {}
