@@ -1,16 +1,28 @@
-"""The two stores of the journal: a file, and a PostgreSQL of the tests' own."""
+"""A stage to deploy on, and the two stores of the journal: a file, and a PostgreSQL of the tests' own."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from benchmarks.deploying.stage import Stage
 from buildeye.deploy.journal import Journal, open_journal
 from tests.deploy.postgres import fresh_database, running_postgres
 
 
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A service to deploy; everything it started ends with its test."""
+    stage = Stage(tmp_path)
+    try:
+        yield stage
+    finally:
+        stage.end()
+
+
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a running server; `fresh_database` gives a database of it."""
     with running_postgres(tmp_path_factory.mktemp("postgres")) as dsn:
         yield dsn
 
@@ -25,7 +37,7 @@ def dsn(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def opened() -> Iterator[Callable[[str], Journal]]:
-    """Opens journals that the test closes."""
+    """Opens journals that end with the test."""
     journals: list[Journal] = []
 
     def opening(dsn: str) -> Journal:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from buildeye.deploy.clock import boot_id
 from buildeye.deploy.journal.rows import Row
-from buildeye.deploy.journal.store import Busy, Fence, Store, fences_of, same_service
+from buildeye.deploy.journal.store import Busy, Fence, Fenced, Store, fences_of, same_service
 from buildeye.deploy.journal.tables import SERVICE
 
 _FIRST_PID_NAMESPACE: Final = 0xEFFFFFFC  # the kernel's number of the one that is no container's
@@ -85,7 +85,19 @@ class Leases(Store):
             asked = asked.where(SERVICE.c.host == host)
         with self._reading() as connection:
             rows = connection.execute(asked).all()
-        return [ServiceRow(row.name, row.spec, row.spec_path, row.host, row.in_service) for row in rows]
+        return [_service_of(row) for row in rows]
+
+    def service(self, name: str) -> ServiceRow | None:
+        """One service; None when it is not known."""
+        with self._reading() as connection:
+            row = connection.execute(sa.select(SERVICE).where(SERVICE.c.name == name)).first()
+        return _service_of(row) if row is not None else None
+
+    def check(self, fence: Fence) -> None:
+        """Raise Fenced when another supervisor took over; asked before each effect outside the journal."""
+        with self._reading() as connection:
+            if lost := self._lost(connection, (fence,)):
+                raise Fenced(lost)
 
     def set_in_service(self, fence: Fence | None, service: str, deployment_id: str) -> None:
         """Say which deployment serves; empty: none. Fenced."""
@@ -175,6 +187,10 @@ class Leases(Store):
         if holder.host != this_host():
             return False
         return holder.boot != self._boot or start_time(holder.pid) != holder.start_time
+
+
+def _service_of(row: Row) -> ServiceRow:
+    return ServiceRow(row.name, row.spec, row.spec_path, row.host, row.in_service)
 
 
 def _holder_of(row: Row) -> Holder:
