@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
 from buildeye.deploy.address import Address
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.probes import probe
-from buildeye.deploy.routes.connections import ProcessConnections
+from buildeye.deploy.processes import connections
 from buildeye.deploy.routes.drain import drain
 from buildeye.deploy.routes.ports import PortRoute
 
@@ -58,7 +58,7 @@ def measure(requests: int = 10_000, connections: int = 16) -> dict[str, object]:
     return {"requests_lost": lost, **found}
 
 
-def _route(mode: str, requests: int, connections: int) -> dict[str, object]:
+def _route(mode: str, requests: int, lines: int) -> dict[str, object]:
     """The engine's way: start in a free slot, health, switch, drain; rollback to the warm one, stop the other."""
     with tempfile.TemporaryDirectory() as folder:
         route = PortRoute("127.0.0.1", 0, Path(folder))
@@ -68,7 +68,7 @@ def _route(mode: str, requests: int, connections: int) -> dict[str, object]:
             _healthy(route.private(0))
             route.switch(0)
             cut = 0
-            with _load(route.public, mode, requests, connections) as finish:
+            with _load(route.public, mode, requests, lines) as finish:
                 for _ in range(ROUNDS):
                     new = _start(route.sockets_for(1)[0], "v2")
                     try:
@@ -90,12 +90,26 @@ def _route(mode: str, requests: int, connections: int) -> dict[str, object]:
 
 def _drained(process: Process, route: PortRoute) -> int:
     time.sleep(SETTLED)
-    held = ProcessConnections(lambda: [process.pid])
-    port = route.public.port
+    port, held = route.public.port, Held(process.pid)
     return asyncio.run(drain(Clock(), held, [port], PATIENCE, lambda: process.send_signal(signal.SIGUSR1))).cut
 
 
-def _reuseport(mode: str, requests: int, connections: int) -> dict[str, object]:
+class Held:
+    """The connections of one process, as its keeper tells of them."""
+
+    def __init__(self, pid: int) -> None:
+        self._pids = [pid]
+
+    def connections(self, ports: Sequence[int]) -> int:
+        """How many there are."""
+        return connections.count(self._pids, list(ports), [])
+
+    def cut(self, ports: Sequence[int]) -> int:
+        """End them; how many."""
+        return connections.cut(self._pids, list(ports), [])[0]
+
+
+def _reuseport(mode: str, requests: int, lines: int) -> dict[str, object]:
     """Each version binds the port for itself with SO_REUSEPORT: start the new one, stop the old one."""
 
     def follow(old: Process, port: int, version: str) -> Process:
@@ -106,10 +120,10 @@ def _reuseport(mode: str, requests: int, connections: int) -> dict[str, object]:
         _stop(old)
         return new
 
-    return _one_after_another(follow, mode, requests, connections)
+    return _one_after_another(follow, mode, requests, lines)
 
 
-def _stop_then_start(mode: str, requests: int, connections: int) -> dict[str, object]:
+def _stop_then_start(mode: str, requests: int, lines: int) -> dict[str, object]:
     """Stop the old version, start the new one."""
 
     def follow(old: Process, port: int, version: str) -> Process:
@@ -118,11 +132,11 @@ def _stop_then_start(mode: str, requests: int, connections: int) -> dict[str, ob
         _healthy(Address("127.0.0.1", port))
         return new
 
-    return _one_after_another(follow, mode, requests, connections)
+    return _one_after_another(follow, mode, requests, lines)
 
 
 def _one_after_another(
-    follow: Callable[[Process, int, str], Process], mode: str, requests: int, connections: int
+    follow: Callable[[Process, int, str], Process], mode: str, requests: int, lines: int
 ) -> dict[str, object]:
     with socket.socket() as unused:
         unused.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
@@ -132,7 +146,7 @@ def _one_after_another(
         running = _alone(port, "v0-", shared=True)
     try:
         _healthy(Address("127.0.0.1", port))
-        with _load(Address("127.0.0.1", port), mode, requests, connections) as finish:
+        with _load(Address("127.0.0.1", port), mode, requests, lines) as finish:
             for number in range(2 * ROUNDS):
                 time.sleep(SETTLED)
                 running = follow(running, port, f"v{number + 1}-")
@@ -185,9 +199,9 @@ def _page(port: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _load(address: Address, mode: str, requests: int, connections: int) -> Iterator[Callable[[], dict[str, object]]]:
+def _load(address: Address, mode: str, requests: int, lines: int) -> Iterator[Callable[[], dict[str, object]]]:
     """The load in a process of its own; the callable ends it, once enough was sent, and gives what it counted."""
-    command = [sys.executable, __file__, "--load", str(address.port), mode, str(requests), str(connections)]
+    command = [sys.executable, __file__, "--load", str(address.port), mode, str(requests), str(lines)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
@@ -248,7 +262,7 @@ class Asking:
             writer.close()
 
 
-async def _ask(port: int, mode: str, requests: int, connections: int) -> None:
+async def _ask(port: int, mode: str, requests: int, lines: int) -> None:
     asking = Asking(port, mode, requests)
     begun = time.perf_counter()
     sys.stdout.write("ready\n")
@@ -258,7 +272,7 @@ async def _ask(port: int, mode: str, requests: int, connections: int) -> None:
         await asyncio.to_thread(sys.stdin.buffer.read)
         asking.over = True
 
-    await asyncio.gather(wait_for_end(), *(asking.line() for _ in range(connections)))
+    await asyncio.gather(wait_for_end(), *(asking.line() for _ in range(lines)))
     seconds = time.perf_counter() - begun
     failed = asking.failed.total()
     told = {
@@ -275,8 +289,8 @@ async def _ask(port: int, mode: str, requests: int, connections: int) -> None:
 def main() -> None:
     """The measurement, or its second process."""
     if sys.argv[1:2] == ["--load"]:
-        port, mode, requests, connections = sys.argv[2:]
-        asyncio.run(_ask(int(port), mode, int(requests), int(connections)))
+        port, mode, requests, lines = sys.argv[2:]
+        asyncio.run(_ask(int(port), mode, int(requests), int(lines)))
     else:
         print(json.dumps(measure(*map(int, sys.argv[1:2])), indent=1))
 

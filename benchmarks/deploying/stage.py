@@ -146,6 +146,11 @@ class Stage:
         """The versions whose processes live, by what their keepers started."""
         return sorted(each.run_folder.parent.name for each in find(self.run_root) if not each.keeper)
 
+    def why(self, deployment: Deployment) -> str:
+        """The reason of the last move of a deployment."""
+        moves = [each for each in self.journal.events(deployment.id) if each.before is not each.after]
+        return moves[-1].reason if moves else ""
+
     def events(self, deployment: Deployment) -> list[str]:
         """The names of what happened to a deployment, in order."""
         return [each.event for each in self.journal.events(deployment.id)]

@@ -2,7 +2,7 @@
 
 Run as a file, by the standard library alone: `python -I -S tinyservice.py FOLDER VERSION`. It serves the socket it is
 handed (LISTEN_FDS). FOLDER/VERSION.json may hold: health and canary (status codes, default 200), slow (seconds before
-an answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect.
+an answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect. SHOWN_NONCE is a foreign nonce.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 FOLDER, VERSION = sys.argv[1], sys.argv[2]
-NONCE = os.environ.get("BUILD_EYE_NONCE", "")
+NONCE = os.environ.get("SHOWN_NONCE") or os.environ.get("BUILD_EYE_NONCE", "")
 
 
 def behaviour() -> "dict[str, Any]":

@@ -1,4 +1,4 @@
-"""A stage to deploy on, and the two stores of the journal: a file, and a PostgreSQL of the tests' own."""
+"""What tests of deployments share: a stage of their own, and the two stores of the journal, a file and a PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.deploy.postgres import fresh_database, running_postgres
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
-    """A service to deploy; everything it started ends with its test."""
+    """A service to deploy; everything it started ends with it."""
     stage = Stage(tmp_path)
     try:
         yield stage
@@ -22,7 +22,6 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a running server; `fresh_database` gives a database of it."""
     with running_postgres(tmp_path_factory.mktemp("postgres")) as dsn:
         yield dsn
 
@@ -37,7 +36,7 @@ def dsn(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def opened() -> Iterator[Callable[[str], Journal]]:
-    """Opens journals that end with the test."""
+    """Opens journals that the test closes."""
     journals: list[Journal] = []
 
     def opening(dsn: str) -> Journal:

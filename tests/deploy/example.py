@@ -8,11 +8,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 
 from buildeye.deploy.address import Address
 from buildeye.deploy.probes import ProbeResult, probe
+from buildeye.deploy.processes import connections
 
 PATIENCE = 30.0
 
@@ -94,12 +94,24 @@ def rest_of(one: socket.socket) -> bytes:
     return b"".join(parts)
 
 
+class Held:
+    """The connections of some processes, as a keeper would tell of them."""
+
+    def __init__(self, *pids: int, paths: Sequence[str] = ()) -> None:
+        self._pids, self._paths = list(pids), list(paths)
+
+    def connections(self, ports: Sequence[int]) -> int:
+        """How many there are."""
+        return connections.count(self._pids, list(ports), self._paths)
+
+    def cut(self, ports: Sequence[int]) -> int:
+        """End them; how many."""
+        done, refused = connections.cut(self._pids, list(ports), self._paths)
+        assert not refused
+        return done
+
+
 def stop(process: "subprocess.Popen[bytes]") -> int:
     """End it as a supervisor would; its exit code."""
     process.send_signal(signal.SIGTERM)
     return process.wait(PATIENCE)
-
-
-def source_folder() -> Path:
-    """Where the package lies."""
-    return Path(__file__).parents[2] / "src"

@@ -17,9 +17,10 @@ from buildeye.cli.deployface import (
 )
 from buildeye.cli.deployjson import event_json, history_json, services_json, status_json
 from buildeye.cli.terminal import Look, cells
-from buildeye.deploy.explain import boundary_text, limit_text, near_text, rejections_left
-from buildeye.deploy.standing import SignalStanding
+from buildeye.deploy.explain import boundary_text, limit_text, near_text, past_of, rejections_left
+from buildeye.deploy.standing import PastDeployment, SignalStanding
 from buildeye.deploy.states import Happening
+from buildeye.insight.commits import CommitStory, FailedJob, RunOfCommit
 from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import DeployEvent, SignalKind, SignalStatus, State
 from buildeye.model.spans import lasting
@@ -65,7 +66,31 @@ def test_what_was_rolled_back_says_why_and_on_what_it_is_back() -> None:
     web  v142  rolled_back   2026-12-01 12:01 UTC                                           back on v141
     commit 3d91e02c55 of octo/widgets · 3 of 3 runs green
     why: http: 3 checks in a row failed: 503
+    next: mend it, then build-eye deploy start web with a new version
     """)
+
+
+NEXT = {
+    State.NEEDS_ATTENTION: "next: build-eye deploy explain web, then promote, resume or rollback",
+    State.ROLLBACK_FAILED: "next: build-eye deploy rollback web --to a version that works",
+    State.CLOSED_INSUFFICIENT_DATA: "next: nothing must be done; build-eye deploy rollback web goes back",
+}
+
+
+@pytest.mark.parametrize("state", NEXT)
+def test_a_state_that_asks_a_person_says_what_to_do_and_where_the_report_is(state: State) -> None:
+    lines = status_text(watched(deployment=a_deployment(state), report="reports/x.md"), LOOK).splitlines()
+    assert lines[-2:] == ["report: reports/x.md", NEXT[state]]
+
+
+def test_past_deployments_are_rows_with_what_ci_says_of_their_commits() -> None:
+    job = FailedJob("unit (3.12)", cause="code", said_cause="infrastructure", said_by="ops")
+    story = CommitStory("octo/widgets", "3d91", (RunOfCommit(1, "CI", "push", "completed", "failure", failed=(job,)),))
+    closed, without = a_deployment(closed=at(95)), a_deployment(commit="")
+    assert past_of([closed, without], {closed.commit: story, "": story}, {closed.id: "reports/x.md"}) == [
+        PastDeployment(closed, 155, story.sentence, False, ("unit (3.12) as infrastructure by ops",), "reports/x.md"),
+        PastDeployment(without, report="reports/x.md"),
+    ]
 
 
 def test_before_the_cutover_the_old_version_is_said_to_serve() -> None:
@@ -251,7 +276,7 @@ def test_json_has_the_same_facts_under_names_that_stay() -> None:
         "service", "version", "deployment_id", "state", "epoch", "commit", "repository", "profile", "kind", "paused",
         "forced", "by", "created", "cutover", "closed", "baseline", "rollback_reason", "note", "elapsed_seconds",
         "window_seconds", "deadline_seconds", "previous", "signals", "clean_when", "boundary", "process",
-        "next_look_seconds", "ci", "supervisor", "warnings",
+        "next_look_seconds", "ci", "supervisor", "report", "warnings",
     ]  # fmt: skip
     assert shown["signals"][3] == {
         "signal": "validator_approval_rate", "status": "insufficient", "reason": "few-judged",

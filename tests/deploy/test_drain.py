@@ -2,21 +2,16 @@
 
 import asyncio
 import itertools
-import os
 import signal
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-import pytest
-
 from buildeye.deploy.address import Address
 from buildeye.deploy.clock import Clock
-from buildeye.deploy.routes.connections import ProcessConnections, group_of
 from buildeye.deploy.routes.drain import Drained, drain
-from buildeye.model import OutsideError
-from tests.deploy.example import connected, end, eventually, fetched, rest_of, service, start
+from tests.deploy.example import Held, connected, end, eventually, fetched, rest_of, service, start
 
 LONG = b"GET /work?ms=60000 HTTP/1.1\r\nHost: example\r\n\r\n"
 SHORT = b"GET /work?ms=700 HTTP/1.1\r\nHost: example\r\nConnection: close\r\n\r\n"
@@ -31,14 +26,14 @@ def working(address: Address, request: bytes, count: int) -> Iterator[list[socke
         yield clients
 
 
-def drained(held: ProcessConnections, ports: Sequence[int], seconds: float, speed: float = 1.0) -> Drained:
+def drained(held: Held, ports: Sequence[int], seconds: float, speed: float = 1.0) -> Drained:
     return asyncio.run(drain(Clock(speed), held, ports, seconds))
 
 
 def test_requests_that_outlast_the_drain_are_cut_at_its_deadline_and_counted() -> None:
     """Scenario 33."""
     with service() as (process, address), working(address, LONG, 3) as clients:
-        held = ProcessConnections(lambda: group_of(process.pid))
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 3)
         result = drained(held, [address.port], 1.0)
         assert result.cut == 3
@@ -53,7 +48,7 @@ def test_requests_that_outlast_the_drain_are_cut_at_its_deadline_and_counted() -
 def test_requests_that_end_within_the_drain_are_answered_and_nothing_is_cut() -> None:
     """Scenario 33, the other half."""
     with service() as (process, address), working(address, SHORT, 3) as clients:
-        held = ProcessConnections(lambda: group_of(process.pid))
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 3)
         assert drained(held, [address.port], 600.0).cut == 0
         assert [rest_of(client).endswith(b"done\n") for client in clients] == [True] * 3
@@ -61,7 +56,7 @@ def test_requests_that_end_within_the_drain_are_answered_and_nothing_is_cut() ->
 
 def test_a_drain_lasts_so_many_seconds_of_its_clock() -> None:
     with service() as (process, address), working(address, LONG, 1):
-        held = ProcessConnections(lambda: group_of(process.pid))
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 1)
         result = drained(held, [address.port], 60.0, speed=60.0)
         assert result.cut == 1
@@ -70,7 +65,7 @@ def test_a_drain_lasts_so_many_seconds_of_its_clock() -> None:
 
 def test_only_connections_of_the_named_ports_are_cut() -> None:
     with service() as (process, address), working(address, LONG, 2):
-        held = ProcessConnections(lambda: group_of(process.pid))
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 2)
         assert (held.connections([1]), held.cut([1])) == (0, 0)
         assert held.cut([1, address.port]) == 2
@@ -79,7 +74,7 @@ def test_only_connections_of_the_named_ports_are_cut() -> None:
 def test_a_signal_makes_clients_that_keep_their_connection_leave() -> None:
     with service() as (process, address), connected(address) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: example\r\n\r\n")
-        held = ProcessConnections(lambda: [process.pid])
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 1)
 
         async def both() -> Drained:
@@ -112,7 +107,7 @@ def _ask_until_closed(client: socket.socket) -> None:
 
 def test_a_process_that_has_ended_has_no_connections() -> None:
     with service() as (process, address), working(address, LONG, 1):
-        held = ProcessConnections(lambda: [process.pid])
+        held = Held(process.pid)
         eventually(lambda: held.connections([address.port]) == 1)
         process.kill()
         process.wait()
@@ -128,26 +123,9 @@ def test_connections_of_a_unix_socket_are_counted_and_cut(tmp_path: Path) -> Non
         process = start(door.fileno())
     try:
         with working(Address(path=path), LONG, 2) as clients:
-            held = ProcessConnections(lambda: [process.pid], [path])
+            held = Held(process.pid, paths=[path])
             eventually(lambda: held.connections([]) == 2)
             assert held.cut([]) == 2
             assert [rest_of(client) for client in clients] == [b"", b""]
     finally:
         end(process)
-
-
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give up the right to look into another's process")
-def test_a_process_that_may_not_be_traced_is_told() -> None:
-    with service() as (process, address), working(address, LONG, 1):
-        held = ProcessConnections(lambda: [process.pid])
-        eventually(lambda: held.connections([address.port]) == 1)
-        child = os.fork()
-        if child == 0:
-            os.setuid(65534)
-            try:
-                held.cut([address.port])
-            except OutsideError:
-                os._exit(5)
-            finally:
-                os._exit(6)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 5

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from buildeye.deploy.address import Address
-from buildeye.deploy.probes import ProbeResult, probe, run_canary_command, run_canary_request
+from buildeye.deploy.probes import ProbeResult, probe, run_canary_request, run_command
 from tests.deploy.example import PATIENCE
 
 Answering = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -226,20 +226,20 @@ def test_a_failed_canary_tells_the_last_line_of_the_answer_without_secrets() -> 
 )
 def test_a_canary_command_is_judged_by_its_exit_code(script: str, ok: bool, error: bool, says: str) -> None:
     command = [sys.executable, "-c", script]
-    result = asyncio.run(run_canary_command(command, PATIENCE, environment={"WHERE": "here"}))
+    result = asyncio.run(run_command(command, PATIENCE, environment={"WHERE": "here"}))
     assert (result.ok, result.error) == (ok, error)
     assert says in result.detail
 
 
 def test_a_canary_command_that_is_not_there_is_an_error_of_the_check() -> None:
-    result = asyncio.run(run_canary_command(["no-such-program"], PATIENCE))
+    result = asyncio.run(run_command(["no-such-program"], PATIENCE))
     assert (result.ok, result.error) == (False, True)
     assert "no-such-program cannot be started" in result.detail
 
 
 def test_a_canary_command_is_killed_with_its_children_at_the_deadline(tmp_path: Path) -> None:
     script = f"sleep 1000 & echo $! > {tmp_path}/child; wait"
-    result = asyncio.run(run_canary_command(["sh", "-c", script], 1.0))
+    result = asyncio.run(run_command(["sh", "-c", script], 1.0))
     assert (result.ok, result.error) == (False, False)
     assert "did not end within 1 s and was killed" in result.detail
     assert _gone(int((tmp_path / "child").read_text()))
@@ -247,7 +247,7 @@ def test_a_canary_command_is_killed_with_its_children_at_the_deadline(tmp_path: 
 
 def test_a_canary_command_whose_child_lives_on_is_judged_when_it_ends_itself(tmp_path: Path) -> None:
     script = f"sleep 1000 & echo $! > {tmp_path}/child; echo done"
-    result = asyncio.run(run_canary_command(["sh", "-c", script], PATIENCE))
+    result = asyncio.run(run_command(["sh", "-c", script], PATIENCE))
     os.kill(int((tmp_path / "child").read_text()), 9)
     assert (result.ok, result.detail) == (True, "done")
 

@@ -1,10 +1,12 @@
 """Who a process is, how it is held and stopped, and that a killed supervisor leaves no orphan and no second start."""
 
 import contextlib
+import itertools
 import os
 import random
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -30,25 +32,81 @@ IGNORES_TERM = python(
     "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
 )
 LAUNCHER = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from buildeye.deploy.clock import Clock
-from buildeye.deploy.processes.launch import launch
+from buildeye.deploy.processes import launch as module
+
 root = Path(sys.argv[1])
+left = 0
+seen = set()
+
+def trace(frame, event, _):
+    global left
+    if frame.f_code.co_filename != module.__file__:
+        return None
+    if event == "line" and frame.f_lineno not in seen:
+        seen.add(frame.f_lineno)
+        left -= 1
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return trace
+
 for line in sys.stdin:
-    nonce = line.strip()
+    nonce, step = line.split()
     pid = os.fork()
     if pid == 0:
         mark = root / (nonce + ".starts")
         command = ["sh", "-c", 'echo $$ >> "$0"; exec sleep 600', str(mark)]
         path = {"PATH": os.environ["PATH"]}
-        launch(command, root, path, root / "runs" / nonce, [], nonce, root / (nonce + ".log"), Clock())
+        left = int(step)
+        sys.settrace(trace if left else None)
+        module.launch(command, root, path, root / "runs" / nonce, [], nonce, root / (nonce + ".log"), Clock())
+        sys.settrace(None)
+        if left:
+            os._exit(0)
         time.sleep(600)
-        os._exit(0)
     print(pid, flush=True)
-    os.waitpid(pid, 0)
-    print("ended", flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
+
+
+class Launcher:
+    """A process that forks one supervisor after another, each of which launches a run."""
+
+    def __init__(self, root: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCHER, str(root)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+
+    def fork(self, nonce: str, step: int = 0) -> int:
+        """The pid of a supervisor that launches, and is killed at that line of the launch (0: lives on)."""
+        assert self.process.stdin is not None
+        print(nonce, step, file=self.process.stdin, flush=True)
+        return self._number()
+
+    def ended(self) -> int:
+        """The exit code of the last one, negative by signal."""
+        return self._number()
+
+    def _number(self) -> int:
+        assert self.process.stdout is not None
+        return int(self.process.stdout.readline())
+
+
+@pytest.fixture
+def launcher(tmp_path: Path, running: "Running") -> Iterator[Launcher]:
+    under = Launcher(tmp_path)
+    try:
+        yield under
+    finally:
+        under.process.kill()
+        under.process.communicate()
 
 
 @pytest.fixture
@@ -201,6 +259,24 @@ def test_a_crash_and_a_restart_between_two_looks_are_two_runs_with_their_exits(r
 def test_a_running_process_is_adopted_as_it_was_started(running: Running) -> None:
     run = running.start("n")
     assert adopt(running.folder("n"), "n", CLOCK) == run
+
+
+@pytest.mark.parametrize("file_lost", [False, True])
+def test_the_slot_is_known_after_a_restart_also_without_sockets(running: Running, file_lost: bool) -> None:
+    run = running.start("n", slot=2)
+    if file_lost:
+        os.kill(run.keeper.pid, signal.SIGKILL)
+        eventually(lambda: reap(run.keeper))
+        (running.folder("n") / "process.json").unlink()
+    again = adopt(running.folder("n"), "n", CLOCK)
+    assert again is not None
+    assert (again.process, again.slot) == (run.process, 2)
+
+
+def test_a_slot_without_a_socket_is_refused_when_others_have_one(running: Running) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as door, pytest.raises(UsageError, match="slot 1"):
+        running.start("n", sockets=[door.fileno()], slot=1)
+    assert running.living() == []
 
 
 def test_a_run_of_a_fast_clock_has_ticks_of_that_clock(running: Running) -> None:
@@ -384,30 +460,33 @@ def settle(running: Running, nonce: str) -> None:
     assert mark.read_text().split() == [str(run.process.pid)]
 
 
-def test_a_supervisor_killed_at_any_instant_of_a_launch_leaves_no_orphan_and_no_second_start(running: Running) -> None:
+def test_a_supervisor_killed_at_any_instant_of_a_launch_leaves_no_orphan_and_no_second_start(
+    running: Running, launcher: Launcher
+) -> None:
     """Scenario 17."""
     chance = random.Random(17)
-    with subprocess.Popen(
-        [sys.executable, "-c", LAUNCHER, str(running.root)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    ) as launcher:
-        assert launcher.stdin is not None
-        assert launcher.stdout is not None
-        try:
-            for number in range(60):
-                nonce = f"k{number}"
-                print(nonce, file=launcher.stdin, flush=True)
-                victim = int(launcher.stdout.readline())
-                time.sleep(chance.uniform(0, 0.045))
-                os.kill(victim, signal.SIGKILL)
-                assert launcher.stdout.readline() == "ended\n"
-                settle(running, nonce)
-        finally:
-            launcher.kill()
+    for number in range(60):
+        nonce = f"k{number}"
+        victim = launcher.fork(nonce)
+        time.sleep(chance.uniform(0, 0.045))
+        os.kill(victim, signal.SIGKILL)
+        assert launcher.ended() == -signal.SIGKILL
+        settle(running, nonce)
+
+
+def test_a_supervisor_killed_at_each_line_of_a_launch_leaves_no_orphan_and_no_second_start(
+    running: Running, launcher: Launcher
+) -> None:
+    """Scenario 17."""
+    for step in itertools.count(1):
+        nonce = f"k{step}"
+        launcher.fork(nonce, step)
+        code = launcher.ended()
+        settle(running, nonce)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert step > 30
 
 
 def test_a_keeper_killed_at_any_instant_of_a_launch_leaves_nothing_that_no_file_tells_of(running: Running) -> None:

@@ -218,7 +218,7 @@ def test_wherever_a_switching_process_is_killed_the_route_leads_where_it_says(ki
     "spoil",
     [
         lambda file, record: file.write_text(file.read_text()[:-20]),
-        lambda file, record: file.write_text(file.read_text().replace('"slot": 1', '"slot": 2')),
+        lambda file, record: file.write_text(file.read_text().replace('"slot":1', '"slot":2')),
         lambda file, record: file.unlink(),
         lambda file, record: write_record(file, record | {"boot": "another"}),
         lambda file, record: write_record(file, record | {"cookies": [1, 2, 3, 4]}),
@@ -329,6 +329,44 @@ def test_socket_files_nobody_listens_at_are_bound_anew(tmp_path: Path) -> None:
         first.switch(1)
     with opened(made("unix", tmp_path)) as second:
         assert second.current() is None
+
+
+@pytest.mark.parametrize("said", ["2", "{port}", "127.0.0.1:{port}", "serving from\\n{port}"])
+def test_a_current_command_may_print_slot_port_or_address(said: str, tmp_path: Path) -> None:
+    file = tmp_path / "said"
+    with opened(CommandRoute(["true"], tmp_path, current_command=["cat", str(file)])) as route:
+        file.write_text(said.replace("\\n", "\n").format(port=route.port(2)))
+        assert route.current() == 2
+
+
+def test_a_current_command_that_fails_is_told(tmp_path: Path) -> None:
+    with (
+        opened(CommandRoute(["true"], tmp_path, current_command=["sh", "-c", "echo no proxy; exit 1"])) as route,
+        pytest.raises(OutsideError, match=r"listen\.current_command: sh ended with 1: no proxy"),
+    ):
+        route.current()
+
+
+@pytest.mark.parametrize("kind", ["port", "unix"])
+def test_a_candidate_gets_no_client_who_waited_for_a_version_that_died_in_its_slot(kind: str, tmp_path: Path) -> None:
+    with opened(made(kind, tmp_path)) as route:
+        route.switch(1)
+        with connected(route.public) as stale:
+            route.switch(0)
+            with connected(route.public) as current:
+                route.sockets_for(1)
+                route.sockets_for(0)
+                with contextlib.suppress(ConnectionResetError):
+                    assert stale.recv(1) == b""
+                with answering(route):
+                    assert rest_of(current) == b"0"
+
+
+def test_a_switch_leaves_no_other_file_beside_the_public_path(tmp_path: Path) -> None:
+    with opened(made("unix", tmp_path)) as route:
+        for slot in (1, 1, 2, 2):
+            route.switch(slot)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["public.sock", "run"]
 
 
 def test_a_switch_command_is_told_slot_port_address_and_version(tmp_path: Path) -> None:

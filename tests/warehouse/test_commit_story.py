@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from buildeye.insight.commits import CommitStory, FailedJob, RunOfCommit, story_of
+from buildeye.insight.commits import CommitStory, FailedJob, RunOfCommit, stories_of, story_of
 from buildeye.model import Cause, PersonVerdict, Run
 from buildeye.warehouse import Warehouse
 
@@ -130,6 +130,14 @@ def test_a_shortened_name_finds_its_commit_unless_it_fits_two(embedded: Warehous
     embedded.write_runs([dataclasses.replace(of_workflow("ci", 2), head_sha=OTHER)])
     story = story_of(embedded, REPOSITORY, SHA[:7])
     assert (story.green, story.sentence) == (None, "aaaaaaa names 2 commits; give more of its name")
+
+
+def test_many_commits_are_one_question(embedded: Warehouse) -> None:
+    embedded.write_runs([of_workflow("ci", 1), dataclasses.replace(of_workflow("ci", 2), head_sha=OTHER)])
+    stories = stories_of(embedded, REPOSITORY, [SHA, OTHER, "c" * 40, "", OTHER[:20]])
+    assert {name: story.green for name, story in stories.items()} == {
+        SHA: True, OTHER: True, "c" * 40: None, "": None, OTHER[:20]: True,
+    }  # fmt: skip
 
 
 def test_another_repositorys_runs_and_words_are_not_of_this_commit(embedded: Warehouse) -> None:

@@ -88,7 +88,7 @@ def _why(result: "AppriseResult") -> str:
     statuses = [found[1] for text in said if (found := _STATUS.search(text))]
     if statuses:
         return f"answered {statuses[-1]}"
-    return "could not be reached" if any(map(_UNREACHED.search, said)) else "refused the message"
+    return "could not be reached or did not answer" if any(map(_UNREACHED.search, said)) else "refused the message"
 
 
 def _apprise() -> Any:

@@ -131,6 +131,8 @@ def _how_far(standing: Standing) -> str:
 
 def _previous(standing: Standing) -> str:
     version, state = plain(standing.previous_version), standing.deployment.state
+    if state is State.SUPERSEDED:
+        return ""
     if not version:
         return "no previous version to return to" if state in WATCHED | BEFORE_CUTOVER else ""
     if state is State.ROLLED_BACK:
@@ -227,8 +229,25 @@ def _known(standing: Standing, look: Look) -> list[str]:
     lines = wrapped(facts(told), look.width)
     why = plain(why_rolled_back(deployment))
     lines += wrapped(why, look.width, first="why: ", rest=" " * 5) if why else []
-    note = plain(deployment.note)
-    return lines + (wrapped(note, look.width, first="note: ", rest=" " * 6) if note else [])
+    for name, text in (("note", deployment.note), ("report", standing.report), ("next", _next(deployment))):
+        lines += wrapped(plain(text), look.width, first=f"{name}: ", rest=" " * (len(name) + 2)) if text else []
+    return lines
+
+
+def _next(deployment: Deployment) -> str:
+    """What a person may do now, '' when it is to wait."""
+    service = deployment.service
+    match deployment.state:
+        case State.NEEDS_ATTENTION:
+            return f"build-eye deploy explain {service}, then promote, resume or rollback"
+        case State.ROLLED_BACK | State.HEALTH_FAILED:
+            return f"mend it, then build-eye deploy start {service} with a new version"
+        case State.ROLLBACK_FAILED:
+            return f"build-eye deploy rollback {service} --to a version that works"
+        case State.CLOSED_INSUFFICIENT_DATA:
+            return f"nothing must be done; build-eye deploy rollback {service} goes back"
+        case _:
+            return ""
 
 
 def _warnings(standing: Standing, look: Look) -> Iterator[str]:

@@ -27,6 +27,7 @@ def status_json(standing: Standing) -> dict[str, Any]:
         "next_look_seconds": standing.next_look,
         "ci": {"green": standing.ci_green, "says": standing.ci},
         "supervisor": standing.supervisor,
+        "report": standing.report,
         "warnings": [mask(each) for each in standing.warnings],
     }
 

@@ -47,7 +47,8 @@ class Standing:
     """A deployment with all that a person asks about it. Durations are in seconds of the supervisor's clock.
 
     `elapsed` counts from the cutover, before it from the creation; `window` is how long it is watched at least,
-    `deadline` at most, 0 when not known. `ci` is `CommitStory.sentence`; `supervisor` is who watches it, '' nobody.
+    `deadline` at most, 0 when not known. `ci` is `CommitStory.sentence`; `supervisor` is who watches it, '' nobody;
+    `report` is the path of its report, '' while it has none.
     """
 
     deployment: Deployment
@@ -64,6 +65,7 @@ class Standing:
     ci: str = ""
     ci_green: bool | None = None
     supervisor: str = ""
+    report: str = ""
     warnings: Sequence[str] = ()
 
     @property

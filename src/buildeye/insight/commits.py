@@ -1,6 +1,6 @@
 """What CI says of a commit: how its runs ended, what failed in them, and which failures a person judged otherwise."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -134,17 +134,26 @@ class CommitStory:
 def story_of(warehouse: Warehouse, repository: str, sha: str) -> CommitStory:
     """The story of a commit of `repository` (`owner/name`); `sha` may be shortened to its first 7 characters.
 
-    One question of the warehouse, whatever the number of runs. Raises what `Warehouse.ask` raises.
+    Raises what `Warehouse.ask` raises.
     """
-    named = sha.strip().lower()
-    if not repository or len(named) < SHORT:
-        return CommitStory(repository, named)
-    rows = warehouse.ask("commit_story", repository=repository, sha=named)
-    commits = sorted({row["head_sha"] for row in rows})
+    return stories_of(warehouse, repository, [sha])[sha]
+
+
+def stories_of(warehouse: Warehouse, repository: str, shas: Iterable[str]) -> dict[str, CommitStory]:
+    """The stories of commits by the names they were asked with: one question for all commits and runs."""
+    names = {sha: sha.strip().lower() for sha in shas}
+    asked = sorted({name for name in names.values() if len(name) >= SHORT})
+    rows = warehouse.ask("commit_stories", repository=repository, commits=asked) if asked and repository else []
+    return {sha: _story(repository, name, rows if len(name) >= SHORT else []) for sha, name in names.items()}
+
+
+def _story(repository: str, name: str, rows: Sequence[Mapping[str, Any]]) -> CommitStory:
+    own = [row for row in rows if row["head_sha"].startswith(name)]
+    commits = sorted({row["head_sha"] for row in own})
     if len(commits) > 1:
-        return CommitStory(repository, named, commits=len(commits))
-    runs = tuple(_run_of(row) for row in rows if row["conclusion"] not in _NOT_RUN)
-    return CommitStory(repository, commits[0] if commits else named, runs)
+        return CommitStory(repository, name, commits=len(commits))
+    runs = tuple(_run_of(row) for row in own if row["conclusion"] not in _NOT_RUN)
+    return CommitStory(repository, commits[0] if commits else name, runs)
 
 
 def _run_of(row: Mapping[str, Any]) -> RunOfCommit:

@@ -30,7 +30,10 @@ class CleanSettings:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What a deployment has to show. `http_good`, `process_good` and `rate_good`: their judges say OK now."""
+    """What a deployment has to show. `http_good`, `process_good` and `rate_good`: their judges say OK now.
+
+    `watched_seconds` is how much of the time somebody looked; None: all of it. The window counts that, the deadline all.
+    """
 
     elapsed_seconds: float
     good: int
@@ -40,6 +43,7 @@ class Standing:
     http_good: bool
     process_good: bool
     rate_good: bool = True
+    watched_seconds: float | None = None
 
 
 def judge_clean(standing: Standing, settings: CleanSettings) -> HealthVerdict:
@@ -108,10 +112,9 @@ def _tail(n: int, least: int, p: float) -> float:
 def _lacks(standing: Standing, settings: CleanSettings) -> dict[str, str]:
     """{name: sentence} of what is missing."""
     lacks: dict[str, str] = {}
-    if standing.elapsed_seconds < settings.window_seconds:
-        lacks["time"] = (
-            f"{_hours(settings.window_seconds - standing.elapsed_seconds)} more of {_hours(settings.window_seconds)}"
-        )
+    watched = standing.elapsed_seconds if standing.watched_seconds is None else standing.watched_seconds
+    if watched < settings.window_seconds:
+        lacks["time"] = f"{_hours(settings.window_seconds - watched)} more of {_hours(settings.window_seconds)}"
     if settings.needs_rate and (told := _lacks_tasks(standing, settings)):
         lacks["tasks"] = told
     if settings.needs_rate and not standing.rate_good:

@@ -52,18 +52,23 @@ def judge_http(probes: Sequence[Probe], control: Sequence[Probe], settings: Http
     verdict = HealthVerdict(SignalStatus.INSUFFICIENT, "no-probes", "the health address was not asked yet")
     row: list[_Seen] = []
     window: deque[_Seen] = deque()
-    for seen in _paired(probes, control):
+    failed = 0
+    pairs = _paired(probes, control)
+    for place, seen in enumerate(pairs, 1):
         at = seen.probe.at
         if seen.probe.ok or (row and at.since(row[-1].probe.at) > settings.window_seconds):
             row = []
         if not seen.probe.ok:
             row.append(seen)
+            failed += 1
         window.append(seen)
         while at.since(window[0].probe.at) > settings.window_seconds:
-            window.popleft()
-        verdict = _at(row, window, settings)
-        if verdict.status is SignalStatus.FAIL:
-            return verdict
+            failed -= not window.popleft().probe.ok
+        may_fail = len(row) >= settings.failures or failed >= settings.window_share * settings.window_probes
+        if may_fail or place == len(pairs):
+            verdict = _at(row, window, settings)
+            if verdict.status is SignalStatus.FAIL:
+                return verdict
     if probes and probes[-1].error:
         says = f"the health address could not be asked: {probes[-1].detail or 'no reason known'}"
         return HealthVerdict(SignalStatus.ERROR, "http-unknown", says, verdict.numbers)

@@ -96,7 +96,7 @@ class Keeper:
             "boot": self.boot,
             "nonce": self.plan["nonce"],
             "command": os.path.basename(self.command[0]),  # noqa: PTH119
-            "slot": self.plan["slot"] if self.sockets else None,
+            "slot": self.plan["slot"],
             "sockets": len(self.sockets),
             **self.started,
         }

@@ -27,7 +27,7 @@ from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.processes.identity import Identity, identity_of, is_alive
 from buildeye.deploy.processes.orphans import find
 from buildeye.deploy.processes.pidfd import open_process
-from buildeye.deploy.processes.proctable import KEEPER, NONCE, RUN
+from buildeye.deploy.processes.proctable import KEEPER, NONCE, RUN, SLOT
 from buildeye.deploy.processes.statefile import read_state
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Moment
@@ -59,7 +59,8 @@ class Exit:
 class Run:
     """A run as its folder tells it: the process, its keeper (may be dead), and its exit, None while it runs.
 
-    `warning` is a sentence when a file of it was torn.
+    `slot` is that of `launch`, also without sockets; None: not known any more. `warning` is a sentence when
+    a file of it was torn.
     """
 
     process: Identity
@@ -92,10 +93,7 @@ def launch(
     sockets the keeper leaves when the command has ended. A folder in which a run was started already is a UsageError;
     `adopt` that. OutsideError: the keeper could not be started or the disk is full; then nothing runs.
     """
-    if not sys.platform.startswith("linux"):
-        raise OutsideError("deployments need Linux: this system has no pidfd_open")
-    if not command or not nonce:
-        raise UsageError("a run needs a command and a nonce: state `command` in deploy.yaml")
+    _check(command, nonce, sockets, slot)
     try:
         run_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder = run_folder.resolve()
@@ -105,7 +103,7 @@ def launch(
             plan = {
                 "command": list(command),
                 "directory": str(directory.resolve()),
-                "environment": {**environment, NONCE: nonce, RUN: str(folder)},
+                "environment": {**environment, NONCE: nonce, RUN: str(folder), SLOT: str(slot)},
                 "folder": str(folder),
                 "nonce": nonce,
                 "log": str(log.resolve()),
@@ -172,6 +170,15 @@ def read_run(run_folder: Path, clock: Clock) -> tuple[Run | None, str]:
     if not isinstance(facts, dict):
         return None, warning
     return _run(facts, ended if isinstance(ended, dict) else None, clock, warning), warning
+
+
+def _check(command: Sequence[str], nonce: str, sockets: Sequence[int], slot: int) -> None:
+    if not sys.platform.startswith("linux"):
+        raise OutsideError("deployments need Linux: this system has no pidfd_open")
+    if not command or not nonce:
+        raise UsageError("a run needs a command and a nonce: state `command` in deploy.yaml")
+    if slot < 0 or (sockets and slot >= len(sockets)):
+        raise UsageError(f"slot {slot} has no socket: {len(sockets)} were given, and all slots need one, or none")
 
 
 def _spawn(plan: dict[str, Any], lock: int, sockets: Sequence[int], clock: Clock, patience: float) -> Run:
@@ -280,7 +287,7 @@ def _hidden(run_folder: Path, nonce: str, clock: Clock, warning: str) -> Run | N
         return None
     nobody = Identity(0, 0, boot_id(), nonce)
     lost = warning or f"the files of the run in {run_folder} are lost: it was found by its environment"
-    return Run(found[0].identity, nobody, clock.now(), None, None, lost)
+    return Run(found[0].identity, nobody, clock.now(), found[0].slot, None, lost)
 
 
 @contextlib.contextmanager

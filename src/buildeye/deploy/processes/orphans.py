@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from buildeye.deploy.processes.identity import Identity, boot_id
-from buildeye.deploy.processes.proctable import KEEPER, NONCE, RUN, Entry, entry_of, environment_of
+from buildeye.deploy.processes.proctable import KEEPER, NONCE, RUN, SLOT, Entry, entry_of, environment_of
 
 _KERNEL: Final = 2  # kthreadd, the parent of kernel threads
 _LOOKS: Final = 4
@@ -17,11 +17,12 @@ _LOOK_SECONDS: Final = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A living process of some run; `keeper` where it is the keeper and not the version."""
+    """A living process of some run; `keeper` where it is the keeper and not the version. `slot` None: not known."""
 
     identity: Identity
     run_folder: Path
     keeper: bool
+    slot: int | None = None
 
 
 def find(run_root: Path, nonce: str | None = None) -> list[Found]:
@@ -37,7 +38,9 @@ def find(run_root: Path, nonce: str | None = None) -> list[Found]:
             continue
         if nonce is None or carried == nonce:
             identity = Identity(entry.pid, entry.start_time, boot_id(), carried)
-            found.append((entry.start_time, Found(identity, Path(folder), KEEPER in environment)))
+            slot = environment.get(SLOT, "")
+            number = int(slot) if slot.isdecimal() else None
+            found.append((entry.start_time, Found(identity, Path(folder), KEEPER in environment, number)))
     return [each for _, each in sorted(found, key=lambda pair: (pair[0], pair[1].identity.pid))]
 
 

@@ -18,7 +18,8 @@ SWITCH_SECONDS: Final = 60.0
 
 
 class CommandRoute(PrivatePorts):
-    """See `Route`. `switch_command` leads users to BUILD_EYE_PORT; `current_command` prints the port that serves.
+    """See `Route`. `switch_command` leads users to BUILD_EYE_PORT; `current_command` prints what serves:
+    the port, `host:port`, or the slot's number.
 
     Both get BUILD_EYE_SLOT, BUILD_EYE_PORT, BUILD_EYE_ADDRESS (host:port) and BUILD_EYE_VERSION; the second gets none
     of a slot. Without `current_command` the route remembers what it switched to. `public` is where the proxy listens;
@@ -41,11 +42,14 @@ class CommandRoute(PrivatePorts):
         self._public = public
         self._seconds = seconds
         self._state = run_root / "route.json"
+        self._last: int | None = None
 
     @property
     def public(self) -> Address:
-        """See `Route.public`."""
-        return self._public or self.private(self.current() or 0)
+        """See `Route.public`. Only where nothing was switched or asked yet is `current_command` run for it."""
+        if self._public is not None:
+            return self._public
+        return self.private((self.current() if self._last is None else self._last) or 0)
 
     def current(self) -> int | None:
         """See `Route.current`. Without `current_command` None while, or after, a switch of unknown outcome.
@@ -54,9 +58,9 @@ class CommandRoute(PrivatePorts):
         """
         if self._current_command:
             said = run_command(self._current_command, {}, self._seconds, "listen.current_command")
-            ports = [str(self.port(slot)) for slot in self.slots()]
             last = said.rpartition(":")[2].strip()
-            return ports.index(last) if last in ports else None
+            self._last = next((slot for slot in self.slots() if last in {str(slot), str(self.port(slot))}), None)
+            return self._last
         port = (read_record(self._state) or {}).get("port")
         return next((slot for slot in self.slots() if self.port(slot) == port), None)
 
@@ -76,6 +80,7 @@ class CommandRoute(PrivatePorts):
         except CommandFailed:
             write_record(self._state, before)  # it said that it did not
             raise
+        self._last = slot
         write_record(self._state, {"port": port})
 
 

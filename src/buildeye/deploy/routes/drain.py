@@ -3,16 +3,27 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from buildeye.deploy.clock import Clock
-from buildeye.deploy.routes.connections import Connections
 
 _FIRST_SECONDS: Final = 0.05
 _MOST_SECONDS: Final = 1.0
 _GROWTH: Final = 1.5
 _SURE: Final = 2
 """Looks without a connection in a row: what waits in the queue while one looks is accepted by the next."""
+
+
+class Connections(Protocol):
+    """Who can tell of a version's connections: its keeper."""
+
+    def connections(self, ports: Sequence[int]) -> int:
+        """How many connections that came in at these ports the version serves."""
+        ...
+
+    def cut(self, ports: Sequence[int]) -> int:
+        """End them; how many."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class PortRoute:
 
     def sockets_for(self, slot: int) -> list[int]:
         """See `Route.sockets_for`."""
+        if self._recorded() not in {None, slot}:
+            self.turn_away(slot)
         return inheritable(self._members[slot])
 
     def environment(self, slot: int) -> Mapping[str, str]:

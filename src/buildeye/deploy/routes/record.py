@@ -1,12 +1,11 @@
-"""What a route remembers on disk: one JSON object with a checksum, replaced whole or not at all."""
+"""What a route remembers on disk, and files it replaces whole."""
 
 import contextlib
-import hashlib
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from buildeye.deploy.processes.statefile import read_state, write_state
 from buildeye.model import OutsideError
 
 
@@ -15,20 +14,16 @@ def write_record(path: Path, value: Mapping[str, object]) -> None:
 
     OutsideError: the disk does not take it; what was before stands.
     """
-    body = json.dumps(value, sort_keys=True)
-    text = json.dumps({"checksum": _checksum(body), "value": value}, sort_keys=True)
-    replace_file(path, text + "\n", what="the state of a route")
+    try:
+        write_state(path, dict(value))
+    except OSError as error:
+        raise _unwritable(path, "the state of a route", error) from None
 
 
 def read_record(path: Path) -> dict[str, object] | None:
-    """What was written last; None when there is nothing, or it is not whole (then nobody knows)."""
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        value = read["value"]
-        whole = read["checksum"] == _checksum(json.dumps(value, sort_keys=True))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return value if whole and isinstance(value, dict) else None
+    """What was written last; None when there is nothing, or it is not whole: an older state would be a wrong one."""
+    value, warning = read_state(path)
+    return value if warning is None and isinstance(value, dict) else None
 
 
 def replace_file(path: Path, text: str, *, what: str) -> None:
@@ -46,9 +41,7 @@ def replace_file(path: Path, text: str, *, what: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise OutsideError(
-            f"{what} cannot be written to {path} ({error.strerror}): check the folder's rights and free space"
-        ) from None
+        raise _unwritable(path, what, error) from None
 
 
 def sync_folder(folder: Path) -> None:
@@ -60,5 +53,7 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _checksum(body: str) -> str:
-    return hashlib.sha256(body.encode()).hexdigest()
+def _unwritable(path: Path, what: str, error: OSError) -> OutsideError:
+    return OutsideError(
+        f"{what} cannot be written to {path} ({error.strerror}): check the folder's rights and free space"
+    )

@@ -42,7 +42,11 @@ class Route(Protocol):
         ...
 
     def sockets_for(self, slot: int) -> list[int]:
-        """What the slot's process inherits from descriptor 3 on (LISTEN_FDS); call it before each start."""
+        """What the slot's process inherits from descriptor 3 on (LISTEN_FDS); call it before each start.
+
+        On a port or a unix socket, clients that wait there for a version that died are turned away first, so that a
+        candidate gets none of them; those who wait for the current slot wait on, and are served by its next process.
+        """
         ...
 
     def environment(self, slot: int) -> Mapping[str, str]:

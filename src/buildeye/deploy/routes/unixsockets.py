@@ -70,6 +70,8 @@ class UnixRoute:
 
     def sockets_for(self, slot: int) -> list[int]:
         """See `Route.sockets_for`."""
+        if self.current() not in {None, slot}:
+            self.turn_away(slot)
         return inheritable(self._members[slot])
 
     def environment(self, slot: int) -> Mapping[str, str]:

@@ -151,6 +151,11 @@ class Canary(Section):
     confirm_seconds: Number = counted(10, "seconds", 0, 3600, "seconds until a failed task is tried once more")
     least: Count = counted(3, "tasks", 0, 1000, "good tasks that a clean window needs")
 
+    @property
+    def given(self) -> bool:
+        """Whether the service has one."""
+        return bool(self.path or self.command)
+
 
 class Rate(Section):
     """The share of the service's tasks that are approved, and the test of it against the time before the cutover."""
@@ -186,6 +191,11 @@ class Rate(Section):
     least_baseline: Count = counted(10, "tasks", 1, 10000, "fewer tasks before the cutover are no baseline")
     most_unjudged: Number = setting(0.20, "a share, 0 to 1", "with more tasks unjudged nothing is said", ge=0, le=1)
     baseline_tasks: Count = counted(200, "tasks", 1, 10000, "newest tasks before the cutover that are the baseline")
+
+    @property
+    def given(self) -> bool:
+        """Whether the service has one."""
+        return self.source is not RateSource.NONE
 
 
 class Process(Section):

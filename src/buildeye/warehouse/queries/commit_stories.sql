@@ -1,6 +1,6 @@
--- Asked by `build-eye deploy`: how did the runs of a commit end, and what failed in them? The newest run of each workflow
+-- Asked by `build-eye deploy`: how did the runs of some commits end, and what failed in them? The newest run of each workflow
 -- and event counts, in its latest attempt; of a failed job both our judgement and the word of a person are told.
--- Parameters: repository (owner/name), sha (of the commit, whole or its beginning).
+-- Parameters: repository (owner/name), commits (names, whole or their beginnings).
 -- id, run_attempt        GitHub's numbers
 -- head_sha               the whole name of the commit
 -- name, event            of the workflow, and what started the run
@@ -14,7 +14,7 @@ WITH run AS
 (
     SELECT id, run_attempt, head_sha, name, event, status, conclusion, run_started_at, updated_at, html_url
     FROM default.workflow_run_latest
-    WHERE repository_full_name = {repository:String} AND startsWith(head_sha, {sha:String})
+    WHERE repository_full_name = {repository:String} AND arrayExists(each -> startsWith(head_sha, each), {commits:Array(String)})
     ORDER BY created_at DESC, id DESC
     LIMIT 1 BY head_sha, workflow_id, name, event
 ),
@@ -30,6 +30,7 @@ job AS
     FROM default.workflow_job_latest
     WHERE repository_full_name = {repository:String}
         AND conclusion IN ('failure', 'timed_out', 'startup_failure')
+        AND head_sha IN (SELECT head_sha FROM run)
         AND (run_id, run_attempt) IN (SELECT id, run_attempt FROM run)
 ),
 failed AS
@@ -78,4 +79,4 @@ LEFT JOIN
     FROM failed
     GROUP BY run_id
 ) AS jobs ON jobs.run_id = run.id
-ORDER BY name, event, id
+ORDER BY head_sha, name, event, id
