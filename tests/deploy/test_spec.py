@@ -136,10 +136,18 @@ def test_keys_that_do_not_fit_each_other_are_told(write: Write, more: str, says:
     assert re.match(r"deploy\.yaml line [45]: ", complaint)
 
 
+@pytest.mark.parametrize("switch", ["switch_command: [./flip], current_command: [./which]", "switch_file: upstream"])
+def test_beside_a_switch_the_port_is_that_of_the_proxy(write: Write, switch: str) -> None:
+    spec = load(write(f"service: web\ncommand: [a]\nlisten: {{port: 80, handover: port, {switch}}}\n"))
+    assert (spec.listen.port, spec.listen.handover, spec.listen.switch_text) == (80, "port", "{address}\n")
+
+
 @pytest.mark.parametrize("listen, says", [
     ("", "says no way to be reached; set one of listen.port, listen.socket, listen.switch_command and listen.switch_file"),
     ("port: 1, socket: /run/x", "listen.socket is a second way to be reached beside listen.port; keep one of them"),
     ("switch_command: [./flip]", "listen.switch_command needs listen.current_command"),
+    ("socket: /run/x, switch_file: f", "listen.switch_file is a second way to be reached beside listen.socket"),
+    ("port: 1, handover: port", "listen.handover is only used with listen.switch_command or listen.switch_file"),
     ("port: 1, current_command: [./which]", "listen.current_command is only used with listen.switch_command"),
 ])  # fmt: skip
 def test_there_is_exactly_one_way_to_listen(write: Write, listen: str, says: str) -> None:
@@ -148,8 +156,8 @@ def test_there_is_exactly_one_way_to_listen(write: Write, listen: str, says: str
 
 
 def test_all_complaints_come_at_once(write: Write) -> None:
-    assert complaints(write("retain: 99\nwhat: 1\nhealth: {path: x}\n")) == [
-        "deploy.yaml line 2: what is not a key of deploy.yaml; see docs/deploy-yaml.md",
+    assert complaints(write("retain: 99\nzzz: 1\nhealth: {path: x}\n")) == [
+        "deploy.yaml line 2: zzz is not a key of deploy.yaml; see docs/deploy-yaml.md",
         "deploy.yaml line 1: retain is 99; a number of versions, 1 to 20",
         'deploy.yaml line 3: health.path is "x"; a path that begins with /',
     ]
@@ -159,7 +167,9 @@ def test_all_complaints_come_at_once(write: Write) -> None:
 
 
 def test_a_file_that_is_not_there_or_no_yaml_is_told(tmp_path: Path, write: Write) -> None:
-    assert complaints(tmp_path / "none.yaml") == [f"there is no file {tmp_path}/none.yaml; build-eye deploy init writes one"]
+    assert complaints(tmp_path / "none.yaml") == [
+        f"there is no file {tmp_path}/none.yaml; build-eye deploy init writes one"
+    ]
     assert "not valid YAML" in complaints(write("service: [\n"))[0]
 
 
@@ -237,7 +247,9 @@ def test_an_address_that_holds_its_token_is_not_kept_in_the_journal(write: Write
     assert saved(load_spec(path, {"MAIL": "x"}, print))["notify"] == ["json://127.0.0.1:80/x", "${MAIL}"]
 
 
-@pytest.mark.parametrize("more", ["", "profile: classic\n", "canary: {path: /t}\nhooks: {on_anomaly: [a, '{version}']}\n"])
+@pytest.mark.parametrize(
+    "more", ["", "profile: classic\n", "canary: {path: /t}\nhooks: {on_anomaly: [a, '{version}']}\n"]
+)
 def test_a_spec_is_saved_as_json_and_comes_back(write: Write, more: str) -> None:
     spec = load(write(LEAST + more))
     kept = json.loads(json.dumps(saved(spec)))
@@ -281,7 +293,9 @@ def test_a_version_is_filled_in_wherever_commands_and_folders_are(write: Write) 
 
 def test_the_starter_is_valid_as_it_stands(write: Write) -> None:
     spec = load(write(starter("web", 8080, ("./run", "--port", "{port}"), "o/r")))
-    assert spec == load(write("service: web\ncommand: [./run, --port, '{port}']\nrepository: o/r\nlisten: {port: 8080}\n"))
+    assert spec == load(
+        write("service: web\ncommand: [./run, --port, '{port}']\nrepository: o/r\nlisten: {port: 8080}\n")
+    )
     assert load(write(starter("web", command=("a",), socket="/run/web.sock"))).listen.socket == "/run/web.sock"
 
 
@@ -289,7 +303,11 @@ def test_a_starter_of_nothing_lacks_only_what_is_marked_to_be_filled_in(write: W
     text = starter("")
     marked = [line.split(":")[0].strip() for line in text.splitlines() if line.endswith("# fill in")]
     assert marked == ["service", "command", "port"]
-    assert [line.split(": ", 1)[1].split(" ")[0] for line in complaints(write(text))] == ["service", "command", "listen"]
+    assert [line.split(": ", 1)[1].split(" ")[0] for line in complaints(write(text))] == [
+        "service",
+        "command",
+        "listen",
+    ]
 
 
 def test_the_starter_shows_every_key_with_its_default(write: Write) -> None:

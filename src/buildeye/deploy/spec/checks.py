@@ -7,7 +7,7 @@ from typing import Final
 from buildeye.config.complaints import dotted
 from buildeye.config.secrets import MASK, masked
 from buildeye.config.yamlfile import KeyPath
-from buildeye.deploy.spec.model import Profile, RateSource, ServiceSpec
+from buildeye.deploy.spec.model import Handover, Profile, RateSource, ServiceSpec
 
 Problem = tuple[KeyPath, str]
 
@@ -67,13 +67,16 @@ def _starting(spec: ServiceSpec) -> Iterator[Problem]:
 
 def _listening(spec: ServiceSpec) -> Iterator[Problem]:
     listen = spec.listen
-    ways = [way for way in _WAYS if getattr(listen, way)]
+    switched = bool(listen.switch_command or listen.switch_file)
+    ways = [way for way in _WAYS if getattr(listen, way) and not (way == "port" and switched)]
     if not ways:
         yield ("listen",), f"says no way to be reached; set one of {_either(_WAYS)}"
     for way in ways[1:]:
         yield ("listen", way), f"is a second way to be reached beside listen.{ways[0]}; keep one of them"
     if listen.switch_command and not listen.current_command:
         yield ("listen", "switch_command"), "needs listen.current_command, which tells after a crash where traffic goes"
+    if not switched and listen.handover is not Handover.SOCKET:
+        yield ("listen", "handover"), "is only used with listen.switch_command or listen.switch_file; leave it out"
     if listen.current_command and not listen.switch_command:
         yield ("listen", "current_command"), "is only used with listen.switch_command; set both or none"
 
@@ -105,7 +108,7 @@ def _durations(spec: ServiceSpec) -> Iterator[Problem]:
     if window.deadline_hours < window.hours:
         yield (
             ("window", "deadline_hours"),
-            f"is below window.hours ({window.hours:g}); a window ends before its deadline",
+            f"is below window.hours ({window.hours:g}); the window ends first",
         )
     if health.deadline_seconds <= health.minimum_uptime_seconds:
         least = f"{health.minimum_uptime_seconds:g}"

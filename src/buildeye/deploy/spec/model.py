@@ -52,6 +52,13 @@ class Profile(StrEnum):
     CLASSIC = "classic"
 
 
+class Handover(StrEnum):
+    """What a version that is not on the public port gets to listen on."""
+
+    SOCKET = "socket"
+    PORT = "port"
+
+
 class Promote(StrEnum):
     """Who closes a window that is clean."""
 
@@ -70,19 +77,25 @@ class RateSource(StrEnum):
 
 
 class Listen(Section):
-    """How the service is reached: exactly one of port, socket, switch_command and switch_file."""
+    """How the service is reached: by port, socket, switch_command or switch_file; port may be the proxy's."""
 
     host: str = setting("127.0.0.1", "a host name or address of this machine", "the address to listen at", min_length=1)
     port: Count | None = setting(
-        None, "a port, 1 to 65535", "the public port; the service takes its socket over (LISTEN_FDS)", ge=1, le=65535
+        None,
+        "a port, 1 to 65535",
+        "the public port, handed to the service as a socket; beside switch_command or switch_file the proxy's",
+        ge=1,
+        le=65535,
     )
-    socket: str = setting("", "a path, or empty", "the public unix socket; the service takes its socket over")
+    socket: str = setting("", "a path, or empty", "the public unix socket, handed to the service")
     switch_command: Words = setting(
-        (), _COMMAND, "run to send traffic to BUILD_EYE_SLOT at BUILD_EYE_ADDRESS; it ends with 0 when that is so"
+        (), _COMMAND, "sends all traffic to BUILD_EYE_ADDRESS, and ends with 0 when that is so"
     )
-    current_command: Words = setting((), _COMMAND, "run to ask which slot gets traffic now; it prints its number")
-    switch_file: str = setting(
-        "", "a path, or empty", "a file that names the address in service, replaced at a cutover"
+    current_command: Words = setting((), _COMMAND, "prints the address or port that gets traffic now")
+    switch_file: str = setting("", "a path, or empty", "a file that names the address in service")
+    switch_text: str = setting("{address}\n", "a text with {address}, {host} or {port}", "what that file holds")
+    handover: Handover = setting(
+        Handover.SOCKET, "socket or port", "beside switch_command or switch_file: a socket is handed over, or only {port}"
     )
 
 
