@@ -64,6 +64,8 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
             why = f"{target.version} cannot take over again: {wrong}; {deployment.version} stays"
             return await service.move(deployment, Happening.RETURN_FAILED, why)
         service.world.boundary("returned")
+        if deployment.id not in service.versions.live and deployment.slot is not None:
+            await service.world.away(service.route.turn_away, deployment.slot)  # nobody will ever answer those
         await service.set_in_service(target)
         service.world.boundary("in-service")
         moved = await service.move(

@@ -251,7 +251,8 @@ class ServiceSupervisor:
         held = KeeperConnections(keeper, self.route.private(live.slot))
         drained = await drain(self.world.clock, held, held.ports, settings.seconds, tell)
         cut = f"; {drained.cut} connections were cut at the deadline" if drained.cut else ""
-        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut}
+        cut += f"; {held.refused} could not be cut" if held.refused else ""
+        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut, "refused": held.refused}
         await self.note(by, "drained", f"{left.version} finished its work in {drained.waited:.1f} s{cut}", numbers)
 
     # Keeping up
