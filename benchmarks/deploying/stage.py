@@ -104,7 +104,8 @@ class Stage:
 
     def until(self, deployment: Deployment, *states: State) -> Deployment:
         """Wait until a deployment is in one of these states."""
-        return self.eventually(lambda: now if (now := self.now(deployment)).state in states else None, str(states))
+        self.eventually(lambda: self.now(deployment).state in states, str(states))
+        return self.now(deployment)
 
     def eventually(self, look: "Callable[[], Any]", what: str = "") -> Any:
         """Wait until something is there, and give it."""
