@@ -22,6 +22,7 @@ from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, returning
 from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import KeeperConnections
+from buildeye.deploy.supervisor.leaving import forget_old_runs, rests
 from buildeye.deploy.supervisor.plan import Roles, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked, served_until
@@ -55,19 +56,27 @@ class ServiceSupervisor:
         self._fell: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Supervise until cancelled or fenced; then nothing is done any more, and all processes live on."""
+        """Supervise until cancelled or fenced, then all processes live on; or until nothing of the service is left."""
         try:
             known = await self.known()
             await self.versions.take_over(known)
             await self._refresh_runs(known)
             while True:
                 await self._once()
+                if await rests(self):
+                    await self.versions.end_keepers()
+                    return
                 await self.changed.wait_for_change(60.0)
         finally:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
             self.versions.let_go()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done beside the rest."""
+        return any(not task.done() for task in self._tasks.values())
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
@@ -173,11 +182,12 @@ class ServiceSupervisor:
         await self.world.ask(self.world.journal.amend, self.fence, deployment.id, **columns)
 
     async def note(
-        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None
-    ) -> None:
+        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None,
+        by: str = "supervisor",
+    ) -> None:  # fmt: skip
         """Write an event that moves nothing."""
         now = self.world.clock.now()
-        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now)
+        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now, by)
 
     async def store(self, sample: HealthSample) -> HealthSample:
         """Put a sample on disk; it has its number after that."""
@@ -273,6 +283,7 @@ class ServiceSupervisor:
                     self._beside(f"go-{moving.id}", self._go(moving))
             await self._keep_alive(now)
             await self._tidy(now)
+            await forget_old_runs(self, now)
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
@@ -332,12 +343,14 @@ class ServiceSupervisor:
 
     async def _stop(self, deployment_id: str) -> None:
         async with self.switching:
-            if deployment_id in (await self._roles()).kept():
+            now = await self._roles()
+            if deployment_id in now.kept():
                 return
         await self._end(f"drain-{deployment_id}")
         keeper, live = self.versions.client(deployment_id), self.versions.live.get(deployment_id)
         left = await self.read(deployment_id)
-        if keeper is not None and live is not None and left is not None and left.cutover is not None:
+        served = left is not None and left.cutover is not None and now.serving is not None
+        if keeper is not None and live is not None and left is not None and served:
             await self._drained(left, left, live, keeper)
         await self.check_fence()
         await self.versions.stop(deployment_id)

@@ -2,16 +2,20 @@
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Sequence
 from typing import Final
 
 from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
+from buildeye.deploy.states import BEFORE_CUTOVER, Happening
 from buildeye.deploy.supervisor.service import ServiceSupervisor
 from buildeye.deploy.supervisor.versions import run_folders
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import OutsideError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
+from buildeye.model.deployments import State
 
 LEASE_SECONDS: Final = 15.0
 """True seconds a lease lasts without being renewed."""
@@ -19,6 +23,8 @@ RENEW_SECONDS: Final = 4.0
 _AGAIN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
+_UNREACHABLE_SECONDS: Final = 5.0
+"""True seconds for which an address must stay unusable before its candidates fail: a keeper may be about to answer."""
 
 
 class Supervisor:
@@ -29,10 +35,11 @@ class Supervisor:
         self._holder = holder
         self._only = only
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
-        self._seen = 0
+        self._resting: set[str] = set()
+        self._unreachable: dict[str, tuple[float, str]] = {}
 
     async def run(self) -> None:
-        """Take services whose lease is free, serve requests, renew; ends only when cancelled."""
+        """Take services that have work and whose lease is free, serve requests, renew; ends only when cancelled."""
         renewing = asyncio.get_running_loop().create_task(self._renew())
         try:
             while True:
@@ -53,12 +60,28 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        for row in await world.ask(world.journal.services, this_host()):
-            if (self._only is not None and row.name != self._only) or not self._is_free(row):
-                continue
+        rows = await world.ask(world.journal.services, this_host())
+        free = [row for row in rows if self._only in (None, row.name) and self._is_free(row)]
+        for row in await self._with_work(free):
             fence = await world.ask(world.journal.acquire, row.name, self._holder, LEASE_SECONDS)
             if fence is not None:
                 await self._supervise(row, fence)
+
+    async def _with_work(self, rows: Sequence[ServiceRow]) -> list[ServiceRow]:
+        """The services of which something serves, lives, is still to happen, or was asked for."""
+        journal, ask = self._world.journal, self._world.ask
+        idle = {row.name for row in rows if not row.in_service}
+        if not idle:
+            return list(rows)
+        work = {each.service for each in await ask(journal.open_deployments, sorted(idle))}
+        work |= {each.service for each in await ask(journal.requests, idle, 0)}
+        for name in sorted(idle - work - self._resting):
+            if await ask(journal.open_runs, name):
+                work.add(name)
+            else:
+                self._resting.add(name)
+        self._resting -= work
+        return [row for row in rows if row.name not in idle - work]
 
     def _is_free(self, row: ServiceRow) -> bool:
         held = self._services.get(row.name)
@@ -67,24 +90,53 @@ class Supervisor:
     async def _supervise(self, row: ServiceRow, fence: Fence) -> None:
         try:
             route = await self._world.away(self._route, row)
-        except OutsideError as e:
-            self._world.log(f"{row.name}: {e}")
-            await asyncio.sleep(LOOK_SECONDS)
+        except (BuildEyeError, OSError) as e:
+            await self._cannot_reach(row, fence, e)
             return
+        self._unreachable.pop(row.name, None)
         service = ServiceSupervisor(self._world, row, fence, route)
         task = asyncio.get_running_loop().create_task(self._run(service))
         self._services[row.name] = (service, task)
         self._world.log(f"{row.name}: supervised by process {self._holder.pid}")
 
+    async def _cannot_reach(self, row: ServiceRow, fence: Fence, error: Exception) -> None:
+        """The address of a service cannot be used: when it stays so, its candidates fail and its clients are told."""
+        now = time.monotonic()
+        since, said = self._unreachable.get(row.name, (now, ""))
+        self._unreachable[row.name] = (since, str(error))
+        if said != str(error):
+            self._world.log(f"{row.name}: {error}")
+        if not isinstance(error, UsageError) and now - since < _UNREACHABLE_SECONDS:
+            return
+        del self._unreachable[row.name]
+        journal, ask = self._world.journal, self._world.ask
+        for each in await ask(journal.open_deployments, [row.name]):
+            failing = (
+                (Happening.START, Happening.START_FAILED)
+                if each.state is State.CREATED
+                else ((Happening.START_FAILED if each.state is State.STARTING else Happening.UNHEALTHY),)
+            )
+            at = each
+            for happening in failing if each.state in BEFORE_CUTOVER else ():
+                why = "" if happening is Happening.START else str(error)
+                moved = await ask(journal.move, fence, at.id, at.epoch, happening, self._world.clock.now(), why)
+                at = moved or at
+        for request in await ask(journal.requests, {row.name}, 0):
+            await ask(journal.answer, fence, request.seq, str(error), False)
+        await ask(journal.release, fence)
+
     async def _run(self, service: ServiceSupervisor) -> None:
         """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
         try:
             await service.run()
+            await self._world.ask(self._world.journal.release, service.fence)
+            self._world.log(f"{service.name}: nothing of it runs any more")
         except Fenced as e:
             self._world.log(f"{service.name}: {e}")
         except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
             self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
             await asyncio.sleep(_AGAIN_SECONDS)
+        service.route.close()
 
     def _route(self, row: ServiceRow) -> Route:
         folder = self._world.folder(row.name)
@@ -99,11 +151,16 @@ class Supervisor:
 
     async def _hand_on_requests(self) -> None:
         world = self._world
-        for request in await world.ask(world.journal.requests, set(self._services), self._seen):
-            self._seen = max(self._seen, request.seq)
+        for request in await world.ask(world.journal.requests, set(self._services), 0):
             service, task = self._services[request.service]
-            if not task.done():
+            if task.done():
+                continue
+            try:
                 await service.take(request)
+            except Fenced as e:
+                world.log(f"{service.name}: {e}")
+            except UsageError as e:
+                await world.ask(world.journal.answer, service.fence, request.seq, str(e), False)
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""
