@@ -30,7 +30,7 @@ from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import BuildEyeError, OutsideError
-from buildeye.model.deployments import Baseline, Deployment, HealthSample, ProcessRun, State
+from buildeye.model.deployments import Baseline, DeployEvent, Deployment, HealthSample, ProcessRun, State
 
 _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
@@ -173,7 +173,8 @@ class ServiceSupervisor:
         )  # fmt: skip
         world.boundary(f"after-{happening}")
         if moved is not None:
-            world.log(f"{self.name} {moved.version}: {moved.state}{f': {reason}' if reason else ''}")
+            step = (happening, deployment.state, moved.state, moved.epoch, world.clock.now(), reason, numbers or {}, by)
+            world.show(DeployEvent(moved.id, *step), moved)
         self.changed.ring()
         return moved
 

@@ -11,11 +11,12 @@ from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
 from buildeye.deploy.states import BEFORE_CUTOVER, Happening
+from buildeye.deploy.supervisor.returning import TOLD
 from buildeye.deploy.supervisor.service import ServiceSupervisor
 from buildeye.deploy.supervisor.versions import run_folders
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import BuildEyeError, OutsideError, UsageError
-from buildeye.model.deployments import State
+from buildeye.model.deployments import DeployEvent, Deployment, State
 
 LEASE_SECONDS: Final = 15.0
 """True seconds a lease lasts without being renewed."""
@@ -111,19 +112,28 @@ class Supervisor:
         del self._unreachable[row.name]
         journal, ask = self._world.journal, self._world.ask
         for each in await ask(journal.open_deployments, [row.name]):
-            failing = (
-                (Happening.START, Happening.START_FAILED)
-                if each.state is State.CREATED
-                else ((Happening.START_FAILED if each.state is State.STARTING else Happening.UNHEALTHY),)
-            )
-            at = each
-            for happening in failing if each.state in BEFORE_CUTOVER else ():
-                why = "" if happening is Happening.START else str(error)
-                moved = await ask(journal.move, fence, at.id, at.epoch, happening, self._world.clock.now(), why)
-                at = moved or at
+            if each.state in BEFORE_CUTOVER:
+                await self._fail(fence, each, str(error))
         for request in await ask(journal.requests, {row.name}, 0):
             await ask(journal.answer, fence, request.seq, str(error), False)
         await ask(journal.release, fence)
+
+    async def _fail(self, fence: Fence, candidate: Deployment, why: str) -> None:
+        """End a candidate that cannot even be started, and tell people."""
+        world, at = self._world, candidate
+        ends = Happening.START_FAILED if at.state in (State.CREATED, State.STARTING) else Happening.UNHEALTHY
+        for happening in (Happening.START, ends) if at.state is State.CREATED else (ends,):
+            reason = why if happening is ends else ""
+            moved = await world.ask(
+                world.journal.move, fence, at.id, at.epoch, happening, world.clock.now(), reason, note=reason
+            )
+            if moved is None:
+                return
+            step = (happening, at.state, moved.state, moved.epoch, world.clock.now(), reason)
+            world.show(DeployEvent(at.id, *step), moved)
+            at = moved
+        failed = await world.away(world.announce, at, why)
+        await world.ask(world.journal.note, fence, at.id, TOLD, "; ".join(failed), {}, world.clock.now())
 
     async def _run(self, service: ServiceSupervisor) -> None:
         """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
