@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -149,11 +149,18 @@ class Desk:
         deployment = current(self.journal, service)
         story = self._stories([deployment]).get(deployment.id)
         said = (story.sentence, story.green) if story is not None else ("", None)
-        return standing(self.journal, deployment, self.clock.now(), *said)
+        stands = standing(self.journal, deployment, self.clock.now(), *said)
+        return replace(stands, report=self.report_of(deployment))
+
+    def report_of(self, deployment: Deployment) -> str:
+        """The path of the report on a deployment, as seen from here; '' where it has none."""
+        found = sorted(self.settings.report.output_dir.glob(f"*/*/*/deployment-*{deployment.id}.md"))
+        return os.path.relpath(found[-1]) if found else ""
 
     def is_bad(self, stands: Standing) -> bool:
-        """Whether the thing asked about is bad: its version is, or a person is needed."""
-        return stands.deployment.state in BAD | {State.NEEDS_ATTENTION, State.CLOSED_INSUFFICIENT_DATA}
+        """Whether the thing asked about is bad: its version is, a person is needed, or nothing of it serves."""
+        bad = BAD | {State.NEEDS_ATTENTION, State.CLOSED_INSUFFICIENT_DATA}
+        return stands.stopped or stands.deployment.state in bad
 
     def history(self, service: str, limit: int) -> list[PastDeployment]:
         """The deployments of a service, newest first. UsageError: it is not known."""
@@ -254,7 +261,7 @@ class Desk:
         clean = [each for each in known if each.state is State.MONITORING_WINDOW_CLEAN and each.id != serving]
         other = next((each for each in clean if serves_now is None or each.version != serves_now.version), None)
         if other is None:
-            raise Refused(f"{service} has no earlier clean version; name one with --to")
+            raise Refused(f"{service} has no other version that closed clean; name one with --to")
         return other
 
     def _stories(self, deployments: Sequence[Deployment]) -> dict[str, CommitStory]:
@@ -276,6 +283,6 @@ class Desk:
     def _past(self, deployment: Deployment, story: CommitStory | None) -> PastDeployment:
         lasted = deployment.closed.since(deployment.created) if deployment.closed is not None else None
         if story is None:
-            return PastDeployment(deployment, lasted)
+            return PastDeployment(deployment, lasted, report=self.report_of(deployment))
         overruled = [job.told for job in story.overruled]
-        return PastDeployment(deployment, lasted, story.sentence, story.green, overruled)
+        return PastDeployment(deployment, lasted, story.sentence, story.green, overruled, self.report_of(deployment))

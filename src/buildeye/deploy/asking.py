@@ -15,6 +15,7 @@ from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL, WATCHED
 from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
 from buildeye.model.errors import EXIT_BAD
+from buildeye.reports.deploywords import why_rolled_back
 
 _LOOK_SECONDS: Final = 0.1
 _KNOWN: Final = 60
@@ -42,9 +43,10 @@ def start(
     """Ask for a deployment of a version. Refused: the version was marked bad, and `forced` is not set."""
     bad = journal.marked_bad(spec.service, version)
     if bad is not None and not forced:
-        why = f" ({bad.rollback_reason or bad.note})" if bad.rollback_reason or bad.note else ""
+        why = why_rolled_back(bad) or bad.note
         raise Refused(
-            f"{spec.service} {version} was marked bad: {bad.state} at {bad.created.wall:%Y-%m-%d %H:%M} UTC{why}; "
+            f"{spec.service} {version} was marked bad: {bad.state.replace('_', ' ')} on "
+            f"{bad.created.wall:%Y-%m-%d %H:%M} UTC{f' ({why})' if why else ''}; "
             f"deploy another version, or this one again with --force"
         )
     now = clock.now()

@@ -28,7 +28,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
             return await service.move(deployment, Happening.SWITCH_FAILED, wrong)
         service.world.boundary("verified")
         moved = await service.move(
-            deployment, Happening.SWITCHED, f"{deployment.version} serves", cutover=service.world.clock.now()
+            deployment,
+            Happening.SWITCHED,
+            f"{deployment.version} serves and is watched",
+            cutover=service.world.clock.now(),
         )
         if moved is None:
             return None

@@ -65,6 +65,7 @@ class ServiceSupervisor:
                 await self._once()
                 if await rests(self):
                     await self.versions.end_keepers()
+                    await forget_old_runs(self, Roles())
                     return
                 await self.changed.wait_for_change(60.0)
         finally:

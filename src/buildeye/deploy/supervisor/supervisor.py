@@ -139,6 +139,7 @@ class Supervisor:
         """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
         try:
             await service.run()
+            self._services.pop(service.name, None)
             await self._world.ask(self._world.journal.release, service.fence)
             self._world.log(f"{service.name}: nothing of it runs any more")
         except Fenced as e:
