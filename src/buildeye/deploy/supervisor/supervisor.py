@@ -103,7 +103,8 @@ class Supervisor:
         for request in await world.ask(world.journal.requests, set(self._services), self._seen):
             service, task = self._services[request.service]
             if not task.done():
-                await service.take(request)
+                with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
+                    await service.take(request)
             self._seen = max(self._seen, request.seq)
 
     async def _renew(self) -> None:
