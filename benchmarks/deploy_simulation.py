@@ -107,9 +107,9 @@ def _trouble(seed: int, some: int) -> dict[str, float]:
         numbers[f"flapping_found_share {name}"] = round(len(seen) / some, 4)
         worst = max(worst, seen[-1])
     numbers["flapping_seen_s"] = round(worst, 1)
-    shared = simulate(SHARED, some, seed)
+    shared = simulate(SHARED, min(some, 100), seed)
     numbers["shared_outage_rolled_back"] = round(shared.found(SignalKind.HTTP), 4)
-    numbers["shared_outage_held"] = round(shared.held / some, 4)
+    numbers["shared_outage_held"] = round(shared.held / min(some, 100), 4)
     return numbers
 
 

@@ -57,7 +57,7 @@ class _Walk:
         self.at = rng.random() * self.interval
         self.before = self.good = 0
         self.failures: list[tuple[int, bool]] = []
-        self.failed_at = 0.0
+        self.failed_at: list[float] = []
         self.held = False
 
     @property
@@ -78,7 +78,9 @@ class _Walk:
             return False
         old_answers = not (self.scenario.shared and down) and self.rng.random() >= flake
         self.failures.append((self.good, old_answers))
-        self.good, self.failed_at = 0, self.at
+        self.failed_at.append(self.at)
+        self.good = 0
+        self._forget()
         status, reason = self.judged.verdict(self.before, tuple(self.failures))
         self.held = self.held or reason == "both-fail"
         return status is SignalStatus.FAIL
@@ -96,10 +98,17 @@ class _Walk:
             self._answered(many)
             self.at += self.pause
             left -= many
-        if self.failures and self.at - self.failed_at > self.window:
+        if self.failures and self.at - self.failed_at[-1] > self.window:
             self.before, self.good = self.judged.most_before, 0
             self.failures.clear()
+            self.failed_at.clear()
         return not left and self.at < limit
+
+    def _forget(self) -> None:
+        """Drop first failures that no window reaches, where the next one followed at once."""
+        while self.at - self.failed_at[0] > self.window and self.failures[1][0] == 0:
+            del self.failures[0], self.failed_at[0]
+            self.before = 0
 
     def _answered(self, many: int) -> None:
         if self.failures:
