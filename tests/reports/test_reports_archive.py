@@ -15,6 +15,9 @@ from pydantic import SecretStr
 
 from buildeye.model import Finding, OutsideError, UsageError
 from buildeye.reports import ArchiveResult, archive, write_reports
+from buildeye.reports.deployment import write_deployment_report
+
+from .deployment_samples import rolled_back
 
 TOKEN = "ghp_not-a-real-token-0123456789"
 AUTHOR = ("Build-Eye", "build-eye@example.org")
@@ -96,6 +99,12 @@ def test_what_else_is_in_the_archive_stays(place: Archive, finding_of: Make) -> 
     place.write(finding_of(pr=1))
     place.push()
     assert place.files() == ["README.md", "reports/2026/05/28/unknown-pr-1.md"]
+
+
+def test_the_report_of_a_deployment_is_archived_like_any_other(place: Archive, finding_of: Make) -> None:
+    place.write(finding_of(pr=1))
+    path, _ = write_deployment_report(rolled_back(), place.reports, now=place.noon)
+    assert f"reports/{path}" in place.push().added
 
 
 def test_a_report_whose_cause_changed_is_replaced_in_the_archive(

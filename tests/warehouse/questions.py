@@ -21,6 +21,13 @@ from .facts import (
 )
 
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "commit_stories": (
+        {"repository": REPOSITORY, "commits": ["a" * 7, "b" * 40]},
+        [
+            {"id": 103, "event": "pull_request", "status": "in_progress", "conclusion": "", "failed_jobs": []},
+            {"id": 101, "run_attempt": 1, "head_sha": "a" * 40, "conclusion": "failure", "failed_jobs": ANY},
+        ],
+    ),
     "failed_jobs_since": (
         {"repository": REPOSITORY, "since": at(20)},
         [

@@ -15,7 +15,7 @@ def setting(default: Any, allowed: str, meaning: str, **limits: Any) -> Any:
     return Field(default, description=meaning, json_schema_extra={"allowed": allowed}, validate_default=False, **limits)
 
 
-def counted(default: float, unit: str, least: int, most: int, meaning: str) -> Any:
+def counted(default: float, unit: str, least: float, most: float, meaning: str) -> Any:
     """A field for a number of `unit`, from `least` to `most`, both allowed."""
     return setting(default, f"a number of {unit}, {least} to {most}", meaning, ge=least, le=most)
 

@@ -1,7 +1,6 @@
 """config.yaml, then the environment, then options, into one Settings; every complaint says where to mend it."""
 
 import difflib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,8 +9,9 @@ from typing import Any
 from pydantic import SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
-from buildeye.config.fields import Section, names_in_address
-from buildeye.config.secrets import MASK, is_secret_key, masked
+from buildeye.config.complaints import Complainer, dotted, keys_of, known_part
+from buildeye.config.fields import names_in_address
+from buildeye.config.secrets import masked
 from buildeye.config.settings import Settings
 from buildeye.config.yamlfile import KeyPath, YamlFile, read_yaml
 from buildeye.model import UsageError
@@ -30,7 +30,7 @@ PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
     "TARGET_REPO_NAME": ("target_repository", "repo"),
 }
-LONGEST_SHOWN = 60  # characters of a wrong value that a message repeats
+_COMPLAINER = Complainer(Settings, "docs/configuration.md", frozenset(TOKENS))
 
 
 @dataclass
@@ -50,8 +50,9 @@ class _Draft:
         here[str(path[-1])] = value
         self.setters[path] = setter
 
-    def setter_of(self, path: KeyPath) -> str | None:
-        return next((self.setters[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self.setters), None)
+    def where(self, path: KeyPath) -> str:
+        setters = (self.setters.get(path[:length]) for length in range(len(path), 0, -1))
+        return next(filter(None, setters), None) or self.file.where(path)
 
 
 def load_settings(
@@ -67,24 +68,28 @@ def load_settings(
     UsageError: a named file does not exist or cannot be read, or values are wrong (all of them, one a line).
     """
     file = _read(path)
-    draft = _Draft(file, _known_part(file, file.data, Settings, (), warn))
+    given = {key: value for key, value in file.data.items() if key not in TOKENS}
+    for key in file.data.keys() & TOKENS.keys():
+        warn(_ignored(file, (key,)))
+    draft = _Draft(file, known_part(Settings, given, lambda place: warn(_ignored(file, place))))
     for place in file.repeated:
-        warn(f"{file.where(place)}: {_dotted(place)} is set a second time here; only this one counts")
+        warn(f"{file.where(place)}: {dotted(place)} is set a second time here; only this one counts")
     _take_environment(draft, environ, warn)
-    for dotted, value in (overrides or {}).items():
-        draft.put(tuple(dotted.split(".")), value, "command line")
+    for name, value in (overrides or {}).items():
+        draft.put(tuple(name.split(".")), value, "command line")
     _leave_old_address(draft)
     draft.values |= _tokens(environ)
     try:
         return Settings.model_validate(draft.values)
     except ValidationError as error:
-        complaints = [_complaint(draft, detail["loc"]) for detail in error.errors(include_url=False)]
+        wrong = (detail["loc"] for detail in error.errors(include_url=False))
+        complaints = [_COMPLAINER.wrong(draft.values, loc, draft.where) for loc in wrong]
         raise UsageError("\n".join(dict.fromkeys(complaints))) from None
 
 
 def setting_keys() -> Iterator[tuple[KeyPath, FieldInfo]]:
     """Every key a file may set with its field, sections left out, in the order of `Settings`."""
-    return _leaves(Settings, ())
+    return ((path, info) for path, info in keys_of(Settings) if path[0] not in TOKENS)
 
 
 def variable_of(path: KeyPath) -> str:
@@ -100,51 +105,12 @@ def _read(path: Path | None) -> YamlFile:
     return read_yaml(DEFAULT_PATH) if DEFAULT_PATH.exists() else YamlFile("defaults", {})
 
 
-def _leaves(model: type[Section], path: KeyPath) -> Iterator[tuple[KeyPath, FieldInfo]]:
-    for name, info in model.model_fields.items():
-        inner = _section_of(info)
-        if inner is not None:
-            yield from _leaves(inner, (*path, name))
-        elif name not in TOKENS:
-            yield (*path, name), info
-
-
-def _section_of(info: FieldInfo) -> type[Section] | None:
-    kind = info.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
-
-
-def _known_part(
-    file: YamlFile, given: Mapping[Any, Any], model: type[Section], path: KeyPath, warn: Callable[[str], None]
-) -> dict[str, Any]:
-    """What of `given` are settings; empty values count as not set, and each other key is warned of."""
-    known: dict[str, Any] = {}
-    for key, value in given.items():
-        place = (*path, str(key))
-        info = model.model_fields.get(str(key))
-        if str(key) in TOKENS and not path:
-            warn(f"{file.where(place)}: {key} is ignored; a token belongs in the environment: {TOKENS[key]}")
-        elif info is None:
-            warn(f"{file.where(place)}: {_unknown(place)}")
-        elif (inner := _section_of(info)) is not None and isinstance(value, dict):
-            known[key] = _known_part(file, value, inner, place, warn)
-        elif value is not None:
-            known[key] = value
-    return known
-
-
-def _unknown(path: KeyPath) -> str:
-    name = masked(_dotted(path))
-    known = {_dotted(keys): keys for keys, _ in setting_keys()}
-    same_key = [dotted for dotted, keys in known.items() if keys[-1] == path[-1]]
-    siblings = [dotted for dotted, keys in known.items() if keys[:-1] == path[:-1]]
-    nearest = (
-        same_key
-        or difflib.get_close_matches(name, siblings, n=1)
-        or difflib.get_close_matches(name, [*known, *Settings.model_fields.keys() - TOKENS.keys()], n=1)
-    )
-    hint = f"; did you mean {nearest[0]}?" if nearest else "; see docs/configuration.md"
-    return f"{name} is not a setting and is ignored{hint}"
+def _ignored(file: YamlFile, place: KeyPath) -> str:
+    if place[0] in TOKENS and len(place) == 1:
+        name = str(place[0])
+        return f"{file.where(place)}: {name} is ignored; a token belongs in the environment: {TOKENS[name]}"
+    name = masked(dotted(place))
+    return f"{file.where(place)}: {name} is not a setting and is ignored{_COMPLAINER.hint(place)}"
 
 
 def _take_environment(draft: _Draft, environ: Mapping[str, str], warn: Callable[[str], None]) -> None:
@@ -183,57 +149,3 @@ def _tokens(environ: Mapping[str, str]) -> dict[str, SecretStr]:
         if value:
             tokens[name] = SecretStr(value)
     return tokens
-
-
-def _complaint(draft: _Draft, loc: KeyPath) -> str:
-    path, allowed = _field_at(loc)
-    where = draft.setter_of(path) or draft.file.where(path)
-    value: Any = draft.values
-    for key in path:
-        try:
-            value = value[key]
-        except (KeyError, IndexError, TypeError):
-            return f"{where}: {_dotted(path)} is missing; {allowed}"
-    return f"{where}: {_dotted(path)} is {_shown(path, value)}; {allowed}"
-
-
-def _field_at(loc: KeyPath) -> tuple[KeyPath, str]:
-    """The part of an error's place that names settings (and an entry of a list), and what is allowed there."""
-    model: type[Section] | None = Settings
-    allowed, length = "see docs/configuration.md", 0
-    for key in loc:
-        if isinstance(key, int):
-            length += 1
-            break
-        if model is None or key not in model.model_fields:
-            break
-        info = model.model_fields[key]
-        extra = info.json_schema_extra
-        allowed = str(extra["allowed"]) if isinstance(extra, dict) and "allowed" in extra else allowed
-        model, length = _section_of(info), length + 1
-    return loc[:length], allowed
-
-
-def _dotted(path: KeyPath) -> str:
-    text = ""
-    for key in path:
-        text += f"[{key}]" if isinstance(key, int) else f".{key}" if text else key
-    return text
-
-
-def _shown(path: KeyPath, value: object) -> str:
-    if any(is_secret_key(str(key)) for key in path):
-        return MASK
-    text = masked(json.dumps(_plain(value), ensure_ascii=False, default=str))
-    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…"
-
-
-def _plain(value: object, depth: int = 3) -> object:
-    """`value` as JSON can show it, secrets masked by key, not deeper than a message needs."""
-    if isinstance(value, dict):
-        inner = value.items() if depth else ()
-        return {str(k): MASK if is_secret_key(str(k)) else _plain(v, depth - 1) for k, v in inner}
-    if isinstance(value, list | tuple):
-        return [_plain(entry, depth - 1) for entry in value] if depth else []
-    return value

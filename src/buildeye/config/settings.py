@@ -29,6 +29,7 @@ from buildeye.config.fields import (
     setting,
 )
 from buildeye.config.secrets import masked
+from buildeye.config.services import Deploy, Prometheus, Serve, Webhooks
 
 GITHUB_API = "api.github.com"
 GITHUB_STATUS = "https://www.githubstatus.com"
@@ -308,50 +309,6 @@ class Storage(Section):
         return masked(value)
 
 
-class Prometheus(Section):
-    """The Prometheus server that knows how busy runner pools are, and what it is asked."""
-
-    url: Address = setting(
-        "",
-        "an http(s) address without user name, password or token in it, or empty",
-        "the server's address, without /api/v1; empty: not asked",
-    )
-    timeout_seconds: Number = counted(20.0, "seconds", 1, 600, "seconds one answer may take")
-    waiting: str = setting(
-        "sum by (name) (clamp_min(gha_assigned_jobs - gha_running_jobs, 0))",
-        "a PromQL expression",
-        "jobs that wait for a runner, one series a pool",
-        min_length=1,
-    )
-    running: str = setting(
-        "sum by (name) (gha_running_jobs)",
-        "a PromQL expression",
-        "jobs that a runner works on, one series a pool",
-        min_length=1,
-    )
-    pool_label: str = setting(
-        "name",
-        "the name of a label, such as name",
-        "the label of both answers that names the pool: what jobs write below runs-on",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
-    )
-
-
-class Serve(Section):
-    """Where `build-eye serve` listens."""
-
-    host: str = setting("127.0.0.1", "a host name or address of this machine", "the address to listen at", min_length=1)
-    port: Count = setting(8790, "a port, 0 to 65535", "the port to listen at; 0 takes a free one", ge=0, le=65535)
-
-
-class Webhooks(Section):
-    """What the door for GitHub's webhooks lets in."""
-
-    max_body_bytes: Count = counted(
-        26_214_400, "bytes", 1024, 104_857_600, "the most a delivery may have; GitHub sends at most 25 MiB"
-    )
-
-
 class Settings(Section):
     """All settings of one process. Paths are relative to the working directory; tokens show as asterisks only."""
 
@@ -376,6 +333,7 @@ class Settings(Section):
     prometheus: Prometheus = section(Prometheus, "the Prometheus server that knows how busy runner pools are")
     serve: Serve = section(Serve, "where the server listens")
     webhooks: Webhooks = section(Webhooks, "what the door for webhooks lets in")
+    deploy: Deploy = section(Deploy, "where the deploy supervisor keeps its journal and its runs")
     github_token: SecretStr | None = Field(default=None, description="from GITHUB_TOKEN; never from a file")
     archive_token: SecretStr | None = Field(default=None, description="from ARCHIVE_TOKEN; never from a file")
     prometheus_token: SecretStr | None = Field(
@@ -387,3 +345,13 @@ class Settings(Section):
     def workflows(self) -> tuple[str, ...]:
         """Watched workflow files from both places, each once, in order; empty means all."""
         return tuple(dict.fromkeys(self.monitored_workflows + self.target_repository.monitored_workflows))
+
+    @property
+    def deploy_journal(self) -> str:
+        """The address of the journal of deployments."""
+        return self.deploy.journal or f"sqlite:///{self.storage.data_dir / 'deploy.sqlite'}"
+
+    @property
+    def deploy_directory(self) -> Path:
+        """The folder of what the deploy supervisor keeps beside its journal: a folder a run, and its sockets."""
+        return Path(self.deploy.directory) if self.deploy.directory else self.storage.data_dir / "deploy"

@@ -1,8 +1,8 @@
 """The lines of a log that a report shows: around the key line, with their numbers, in a block nothing can break."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from buildeye.model import JobFinding, LogLine
+from buildeye.model import JobFinding, KeyLine, LogLine
 from buildeye.reports.markdown import code, fence
 
 LONGEST_LINE = 400
@@ -11,16 +11,22 @@ _GAP = -1
 
 def excerpt(job: JobFinding, max_lines: int, say: Mapping[str, str]) -> list[str]:
     """A title and a fenced block of at most `max_lines` rows; a sentence when there is nothing to show."""
-    key = job.diagnosis.key_line
-    lines = {line.number: line.text for line in job.lines}
+    return log_excerpt(job.job.name, job.diagnosis.key_line, job.lines, max_lines, say)
+
+
+def log_excerpt(
+    name: str, key: KeyLine | None, given: Iterable[LogLine], max_lines: int, say: Mapping[str, str]
+) -> list[str]:
+    """The same for lines of any log, cleaned and masked; `name` is whose log it is."""
+    lines = {line.number: line.text for line in given}
     if key is not None:
         lines.setdefault(key.number, key.text)
     shown = _choose(sorted(lines), key.number if key else None, max_lines)
     if not shown:
-        return [say["excerpt.none"].format(job=code(job.job.name))] if max_lines > 0 else []
+        return [say["excerpt.none"].format(job=code(name))] if max_lines > 0 else []
     numbers = [number for number in shown if number != _GAP]
     title = say["excerpt.title.key" if key and key.number in numbers else "excerpt.title"].format(
-        job=code(job.job.name), first=numbers[0], last=numbers[-1], key=key.number if key else ""
+        job=code(name), first=numbers[0], last=numbers[-1], key=key.number if key else ""
     )
     width = len(str(numbers[-1]))
     rows = [

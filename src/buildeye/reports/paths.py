@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import PurePosixPath
 
 from buildeye.model import Cause, Finding
+from buildeye.model.deployments import Deployment
 
 _NO_DAY = date(1970, 1, 1)
 STORE = ".findings"
@@ -19,6 +20,12 @@ def report_path(finding: Finding) -> PurePosixPath:
 def report_file(when: date, name: str, cause: Cause) -> PurePosixPath:
     """The report of one subject and day when `cause` leads it."""
     return day_folder(when) / f"{_slug(str(cause))}-{name}.md"
+
+
+def deployment_file(deployment: Deployment) -> PurePosixPath:
+    """The report of a deployment, below the day (UTC) it was made: it stays the same whatever becomes of it."""
+    name = "-".join(map(_slug, ("deployment", deployment.service, deployment.version, deployment.id)))
+    return day_folder(as_utc(deployment.created.wall).date()) / f"{name}.md"
 
 
 def store_file(when: date, name: str) -> PurePosixPath:

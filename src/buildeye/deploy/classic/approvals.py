@@ -76,6 +76,13 @@ def moment_of(text: str) -> datetime:
         ) from None
 
 
+def tasks_since(conn: sqlite3.Connection, project_id: str, since_text: str) -> int:
+    """How many tasks were created since a time, whatever became of them."""
+    rows = conn.execute("SELECT count(*) FROM task WHERE project_id = ? AND created_at >= ?", (project_id, since_text))
+    number: int = rows.fetchone()[0]
+    return number
+
+
 def _counted_here(conn: sqlite3.Connection, asked: dict[str, Any]) -> tuple[int, int]:
     """The same counts with Python's JSON, which reads more than SQLite's (NaN, bytes); still one query."""
     validated: dict[str | None, bool] = {}

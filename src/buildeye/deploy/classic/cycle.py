@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from buildeye.deploy.classic import checks
-from buildeye.deploy.classic.approvals import count_approvals, moment_of
+from buildeye.deploy.classic.approvals import count_approvals, moment_of, tasks_since
 from buildeye.deploy.classic.decisions import (
     HTTP_FAILURES,
     LEAST_TASKS,
@@ -75,7 +75,7 @@ def run_monitor_cycle(
     if anomaly:
         return _left(conn, deployment_id, State.ANOMALY_DETECTED, latest)
     elapsed_hours = (now() - moment_of(window_start_text).timestamp()) / 3600.0
-    tasks = _tasks_since(conn, project_id, window_start_text)
+    tasks = tasks_since(conn, project_id, window_start_text)
     return _left(conn, deployment_id, status_after(elapsed_hours, tasks, limits), latest)
 
 
@@ -124,12 +124,6 @@ def _newest(conn: sqlite3.Connection, deployment_id: str, kind: SignalKind, numb
         (deployment_id, kind.value, number),
     )
     return [status for (status,) in rows]
-
-
-def _tasks_since(conn: sqlite3.Connection, project_id: str, since_text: str) -> int:
-    rows = conn.execute("SELECT count(*) FROM task WHERE project_id = ? AND created_at >= ?", (project_id, since_text))
-    number: int = rows.fetchone()[0]
-    return number
 
 
 def _left(conn: sqlite3.Connection, deployment_id: str, status: State, latest: Signal) -> dict[str, object]:

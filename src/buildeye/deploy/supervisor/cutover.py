@@ -1,0 +1,157 @@
+"""Cutover and the way back: intend, switch, look through the public address who answers, and only then believe it."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from buildeye.deploy.states import Happening
+from buildeye.deploy.supervisor.plan import free_slot, overtaken, rollback_target
+from buildeye.deploy.supervisor.sampling import Asked, ask_health
+from buildeye.model import OutsideError
+from buildeye.model.deployments import Deployment, State
+
+if TYPE_CHECKING:
+    from buildeye.deploy.supervisor.service import ServiceSupervisor
+
+_VERIFY_TIMES: Final = 5
+_VERIFY_SECONDS: Final = 0.2
+_GATE_TIMES: Final = 3
+
+
+async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+    """Give a ready version the traffic. Done again after a crash it looks first at what is real, as done once."""
+    async with service.switching:
+        live = service.versions.live.get(deployment.id)
+        if live is None:
+            why = await service.how_it_ended(deployment)
+            return await service.move(deployment, Happening.SWITCH_FAILED, f"at the cutover: {why}")
+        serving = (await service.row()).in_service
+        if serving not in (deployment.previous, deployment.id):  # a rollback came between
+            await service.amend(deployment, previous=serving)
+            deployment = replace(deployment, previous=serving)
+        wrong = await _switch(service, deployment)
+        if wrong:
+            return await service.move(deployment, Happening.SWITCH_FAILED, wrong)
+        service.world.boundary("verified")
+        moved = await service.move(
+            deployment, Happening.SWITCHED, f"{deployment.version} serves", cutover=service.world.clock.now()
+        )
+        if moved is None:
+            return None
+        await _in_service(service, moved)
+    ran = await service.hook("after_cutover", deployment)
+    if ran is not None and not ran.ok:
+        await service.note(moved, "hook", f"after_cutover: {ran.detail}")
+    return moved
+
+
+async def finish_cutover(service: "ServiceSupervisor", deployment: Deployment) -> None:
+    """What a cutover leaves to do once it is in the journal; harmless when it is done already."""
+    if (await service.row()).in_service != deployment.id:
+        await _in_service(service, deployment)
+
+
+async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+    """Go back to the last clean version, through its own health gate; stay where we are when it is broken too."""
+    async with service.switching:
+        known = await service.known()
+        target = rollback_target(deployment, known)
+        serving = (await service.row()).in_service
+        if serving and serving != deployment.id:  # it never took over, or the way back is gone already
+            target = next((each for each in known if each.id == serving), target)
+        if target is None:
+            why = "there is no clean version to go back to; this one stays"
+            return await service.move(deployment, Happening.RETURN_FAILED, why)
+        wrong = await _make_ready(service, target)
+        if not wrong:
+            wrong = await _switch(service, target)
+        if wrong:
+            await _stay(service, deployment)
+            why = f"{target.version} cannot take over again: {wrong}; {deployment.version} stays"
+            return await service.move(deployment, Happening.RETURN_FAILED, why)
+        service.world.boundary("returned")
+        if deployment.id not in service.versions.live and deployment.slot is not None:
+            await service.world.away(service.route.turn_away, deployment.slot)  # nobody will ever answer those
+        await service.set_in_service(target)
+        service.world.boundary("in-service")
+        moved = await service.move(
+            deployment,
+            Happening.RETURNED,
+            f"{target.version} serves again",
+            numbers={"target": target.id, "version": target.version},
+            closed=service.world.clock.now(),
+        )
+    ran = await service.hook("after_rollback", deployment)
+    if moved is not None and ran is not None and not ran.ok:
+        await service.note(moved, "hook", f"after_rollback: {ran.detail}")
+    return moved
+
+
+async def _in_service(service: "ServiceSupervisor", deployment: Deployment) -> None:
+    """Write who serves; those still under watch are overtaken, and what left service drains."""
+    for other in overtaken(await service.known(), deployment):
+        await service.move(other, Happening.SUPERSEDE, f"{deployment.version} took over")
+    service.world.boundary("overtaken")
+    await service.set_in_service(deployment)
+    service.world.boundary("in-service")
+    if deployment.previous:
+        service.drain(deployment.previous, deployment)
+
+
+async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
+    """Point the route at a version's slot and see that it answers; gives what is wrong, empty when nothing is."""
+    live = service.versions.live.get(deployment.id)
+    if live is None:
+        return await service.how_it_ended(deployment)
+    await service.check_fence()
+    service.world.boundary("switching")
+    try:
+        await service.world.away(service.route.switch, live.slot, deployment.version)
+    except OutsideError as e:
+        return str(e)
+    service.world.boundary("switched")
+    spec, said = service.spec_of(deployment), ""
+    for _ in range(_VERIFY_TIMES):
+        result = await ask_health(service.world, spec, Asked(service.route.public, live.run.nonce))
+        if result.ok:
+            return ""
+        said = result.detail
+        await service.world.clock.sleep(_VERIFY_SECONDS)
+    return f"after the switch the public address does not answer well: {said}"
+
+
+async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
+    """See that the version to return to lives and is healthy; it is started when it does not. Gives what is wrong."""
+    world, spec = service.world, service.spec_of(target)
+    live = service.versions.live.get(target.id)
+    if live is None:
+        slot = free_slot(await service.taken_slots(target))
+        if slot is None:
+            return "every slot of this service is taken"
+        await service.amend(target, slot=slot)
+        try:
+            live = await service.versions.start(target, slot)
+        except OutsideError as e:
+            return str(e)
+    await service.undrain(target)
+    began, in_row, said = world.clock.now(), 0, ""
+    whom = Asked(service.route.private(live.slot), live.run.nonce)
+    while in_row < min(_GATE_TIMES, spec.health.successes):
+        if target.id not in service.versions.live:
+            return await service.how_it_ended(target)
+        result = await ask_health(world, spec, whom)
+        in_row, said = (in_row + 1, "") if result.ok else (0, result.detail)
+        if not result.ok and world.clock.now().since(began) >= spec.health.deadline_seconds:
+            return f"not healthy within {spec.health.deadline_seconds:g} s: {said}"
+        if in_row < _GATE_TIMES:
+            await world.clock.sleep(min(_VERIFY_SECONDS, spec.health.start_interval_seconds))
+    return ""
+
+
+async def _stay(service: "ServiceSupervisor", deployment: Deployment) -> None:
+    """Point the route at the version that cannot be left, in case the way back was half gone."""
+    live = service.versions.live.get(deployment.id)
+    if live is not None and deployment.state is State.ROLLING_BACK:
+        try:
+            await service.world.away(service.route.switch, live.slot, deployment.version)
+        except OutsideError as e:
+            service.world.log(f"{service.name}: {e}")

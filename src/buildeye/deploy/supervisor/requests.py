@@ -1,0 +1,77 @@
+"""What people ask of a running supervisor, and its answers: a sentence, and whether it was done."""
+
+from typing import TYPE_CHECKING
+
+from buildeye.deploy.journal import DeployRequest
+from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.supervisor.plan import asked_of
+from buildeye.model.deployments import Deployment, State
+
+if TYPE_CHECKING:
+    from buildeye.deploy.supervisor.service import ServiceSupervisor
+
+Answer = tuple[bool, str]
+
+
+async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer:
+    """Do what was asked for, if the deployment it is about still stands where that makes sense."""
+    if request.kind == "start":
+        return True, "seen"
+    deployment = await service.read(request.deployment_id)
+    if deployment is None:
+        return False, f"there is no deployment {request.deployment_id}"
+    why = asked_of(request.arguments, "why")
+    match request.kind:
+        case "pause" | "resume":
+            return await _pause(service, deployment, request, why)
+        case "promote":
+            return await _promote(service, deployment, request.by, why)
+        case "abort":
+            return await _abort(service, deployment, request.by, why)
+        case "rollback":
+            return await _roll_back(service, deployment, request.by, why)
+        case _:
+            return False, f"this supervisor does not know what {request.kind} is; is it older than the command?"
+
+
+async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+    wanted = request.kind == "pause"
+    if deployment.state not in WATCHED | BEFORE_CUTOVER:
+        return False, _too_late(deployment)
+    if not wanted and deployment.state is State.NEEDS_ATTENTION:
+        moved = await service.move(deployment, Happening.RESUME, why, request.by)
+        if moved is None:
+            return False, "it moved on in this moment; look again"
+        deployment = moved
+    await service.amend(deployment, paused=wanted)
+    await service.note(deployment, request.kind, f"{why or request.kind} ({request.by})")
+    if wanted:
+        return True, f"{deployment.version} takes no step forward until it is resumed; a breach still rolls back"
+    return True, f"{deployment.version} goes on"
+
+
+async def _promote(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
+    if deployment.state in BEFORE_CUTOVER:
+        service.promoted.add(deployment.id)
+        await service.amend(deployment, paused=False)
+        await service.note(deployment, "promote", f"{why or 'may serve'} ({by})")
+        return True, f"{deployment.version} takes over as soon as it is ready"
+    now = service.world.clock.now()
+    moved = await service.move(deployment, Happening.PROMOTE, why or "promoted by a person", by, closed=now)
+    return (True, f"{deployment.version} counts as clean") if moved else (False, _too_late(deployment))
+
+
+async def _abort(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
+    if deployment.state in WATCHED or deployment.state is State.CUTTING_OVER:
+        return await _roll_back(service, deployment, by, why)
+    moved = await service.move(deployment, Happening.ABORT, why or "aborted by a person", by)
+    return (True, f"{deployment.version} is aborted; nothing else changes") if moved else (False, _too_late(deployment))
+
+
+async def _roll_back(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
+    moved = await service.move(deployment, Happening.ROLL_BACK, why or "asked for by a person", by)
+    return (True, f"{deployment.version} is rolled back") if moved else (False, _too_late(deployment))
+
+
+def _too_late(deployment: Deployment) -> str:
+    return f"{deployment.version} is {deployment.state}; that cannot be done any more"

@@ -1,0 +1,394 @@
+"""One service under supervision: who serves, who is on the way, and everything done to them, one thing at a time.
+
+Three things run beside each other: a candidate on its way, the watch over what took over, keeping alive what serves.
+Only one of them switches traffic at a time.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from buildeye.deploy.journal import DeployRequest, Fence, Fenced, ServiceRow
+from buildeye.deploy.probes import ProbeResult, run_command
+from buildeye.deploy.processes.client import KeeperClient
+from buildeye.deploy.rates import RateSource, rate_source
+from buildeye.deploy.routes import Route
+from buildeye.deploy.routes.drain import drain
+from buildeye.deploy.spec import ServiceSpec, spec_of
+from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.supervisor import candidate, cutover, returning
+from buildeye.deploy.supervisor.changes import Changes
+from buildeye.deploy.supervisor.draining import KeeperConnections
+from buildeye.deploy.supervisor.plan import Roles, roles, stale
+from buildeye.deploy.supervisor.requests import handle
+from buildeye.deploy.supervisor.sampling import Asked, served_until
+from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
+from buildeye.deploy.supervisor.watching import watch
+from buildeye.deploy.supervisor.world import World
+from buildeye.model import BuildEyeError, OutsideError
+from buildeye.model.deployments import Baseline, Deployment, HealthSample, ProcessRun, State
+
+_KNOWN: Final = 60
+"""Deployments of a service that are looked at, newest first."""
+_TOLD_AGAIN: Final = 3
+"""Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
+_LATELY_SECONDS: Final = 600.0
+"""Ends of a process within this time make its next start wait longer."""
+_TRY_AGAIN_SECONDS: Final = 2.0
+"""True seconds until something that failed outside (the disk, the journal) is tried again."""
+
+
+class ServiceSupervisor:
+    """The supervisor of one service, for as long as the fence holds."""
+
+    def __init__(self, world: World, row: ServiceRow, fence: Fence, route: Route) -> None:
+        self.world = world
+        self.name = row.name
+        self.fence = fence
+        self.route = route
+        self.changed = Changes()
+        self.switching = asyncio.Lock()
+        self.promoted: set[str] = set()
+        self.versions = Versions(world, row.name, fence, route, self.changed.ring)
+        self._runs: dict[str, list[ProcessRun]] = {}
+        self._sources: dict[str, RateSource] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._lost: Fenced | None = None
+
+    async def run(self) -> None:
+        """Supervise until cancelled or fenced; then nothing is done any more, and all processes live on."""
+        try:
+            known = await self.known()
+            await self.versions.take_over(known)
+            await self._refresh_runs(known)
+            for each in known[:_TOLD_AGAIN]:
+                self.tell(each)  # an earlier supervisor may have ended before it could
+            while True:
+                await self._once()
+                await self.changed.wait_for_change(60.0)
+                if self._lost is not None:
+                    raise self._lost
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            self.versions.let_go()
+
+    async def take(self, request: DeployRequest) -> None:
+        """Do what a client asked for and answer it."""
+        try:
+            ok, said = await handle(self, request)
+        except Fenced:
+            raise
+        except BuildEyeError as e:
+            ok, said = False, str(e)
+        await self.world.ask(self.world.journal.answer, self.fence, request.seq, said, ok)
+        self.changed.ring()
+
+    # What is known
+
+    async def known(self) -> list[Deployment]:
+        """The service's deployments, newest first, with the one that serves even when it is old."""
+        found = await self.world.ask(self.world.journal.deployments, self.name, _KNOWN)
+        serving = (await self.row()).in_service
+        for id in (serving, *(each.previous for each in found if each.state in WATCHED)):
+            if id and all(each.id != id for each in found):
+                older = await self.read(id)
+                found.extend([older] if older is not None else [])
+        return found
+
+    async def row(self) -> ServiceRow:
+        """The service as the journal has it."""
+        row = await self.world.ask(self.world.journal.service, self.name)
+        assert row is not None
+        return row
+
+    async def read(self, deployment_id: str) -> Deployment | None:
+        """A deployment as the journal has it."""
+        return await self.world.ask(self.world.journal.deployment, deployment_id)
+
+    async def read_with_runs(self, deployment_id: str) -> Deployment | None:
+        """A deployment as the journal has it, and the runs of its processes."""
+        self._runs[deployment_id] = await self.world.ask(self.world.journal.runs, deployment_id)
+        return await self.read(deployment_id)
+
+    def runs_of(self, deployment_id: str) -> list[ProcessRun]:
+        """The runs of a version's process, as last read."""
+        return self._runs.get(deployment_id, [])
+
+    def spec_of(self, deployment: Deployment) -> ServiceSpec:
+        """The `deploy.yaml` a deployment was made with."""
+        return spec_of(deployment.spec)
+
+    def asked(self, deployment_id: str) -> Asked | None:
+        """Where a living version answers alone."""
+        live = self.versions.live.get(deployment_id)
+        return Asked(self.route.private(live.slot), live.run.nonce) if live is not None else None
+
+    def rate_source(self, deployment: Deployment) -> RateSource:
+        """Where the approval rate of this service comes from."""
+        if deployment.id not in self._sources:
+            source = rate_source(self.world.ready(deployment).rate)
+            assert source is not None  # only asked for where deploy.yaml names one
+            self._sources[deployment.id] = source
+        return self._sources[deployment.id]
+
+    async def may_serve(self, deployment: Deployment) -> bool:
+        """Whether a person said that a candidate may take over, to this supervisor or an earlier one."""
+        if deployment.id not in self.promoted:
+            events = await self.world.ask(self.world.journal.events, deployment.id)
+            self.promoted.update(deployment.id for each in events if each.event == Happening.PROMOTE)
+        return deployment.id in self.promoted
+
+    async def taken_slots(self, but: Deployment) -> set[int]:
+        """Slots of living processes and of what is kept, but for one deployment's own."""
+        others = {live.slot for id, live in self.versions.live.items() if id != but.id}
+        kept = (await self._roles()).kept() - {but.id}
+        known = await self.known()
+        return others | {each.slot for each in known if each.id in kept and each.slot is not None}
+
+    async def how_it_ended(self, deployment: Deployment) -> str:
+        """A sentence on the end of a version's process."""
+        runs = await self.world.ask(self.world.journal.runs, deployment.id)
+        self._runs[deployment.id] = runs
+        last = runs[-1] if runs else None
+        if last is None or last.ended is None:
+            return "its process does not live"
+        code = last.exit_code
+        how = "with an unknown exit code" if code is None else f"by signal {-code}" if code < 0 else f"with exit {code}"
+        lived = f" after {last.ended.since(last.started):.1f} s" if last.started is not None else ""
+        return f"its process ended {how}{lived}"
+
+    # What is done
+
+    async def move(
+        self, deployment: Deployment, happening: Happening, reason: str = "", by: str = "supervisor",
+        numbers: Mapping[str, object] | None = None, **columns: object,
+    ) -> Deployment | None:  # fmt: skip
+        """Move a deployment by compare-and-set; None when another did, and then nothing was written."""
+        world = self.world
+        world.boundary(f"before-{happening}")
+        moved = await world.ask(
+            world.journal.move, self.fence, deployment.id, deployment.epoch, happening, world.clock.now(),
+            reason, numbers or {}, by, **columns,
+        )  # fmt: skip
+        world.boundary(f"after-{happening}")
+        if moved is not None:
+            world.log(f"{self.name} {moved.version}: {moved.state}{f': {reason}' if reason else ''}")
+        self.changed.ring()
+        return moved
+
+    async def amend(self, deployment: Deployment, **columns: object) -> None:
+        """Write columns of a deployment without moving it."""
+        await self.world.ask(self.world.journal.amend, self.fence, deployment.id, **columns)
+
+    async def note(
+        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None
+    ) -> None:
+        """Write an event that moves nothing."""
+        now = self.world.clock.now()
+        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now)
+
+    async def store(self, sample: HealthSample) -> HealthSample:
+        """Put a sample on disk; it has its number after that."""
+        stored = await asyncio.wrap_future(self.world.writer.put(self.fence, [sample]))
+        return stored[0]
+
+    async def set_in_service(self, deployment: Deployment) -> None:
+        """Write who serves."""
+        await self.world.ask(self.world.journal.set_in_service, self.fence, self.name, deployment.id)
+        self.changed.ring()
+
+    async def check_fence(self) -> None:
+        """Fenced is raised when another supervisor has this service by now; asked before each effect on the world."""
+        await self.world.ask(self.world.journal.check, self.fence)
+
+    async def hook(self, name: str, deployment: Deployment) -> ProbeResult | None:
+        """Run a hook of the service; None when it has none of this name."""
+        if not getattr(self.spec_of(deployment).hooks, name):
+            return None
+        spec = self.world.ready(deployment)
+        await self.check_fence()
+        told = {
+            "BUILD_EYE_SERVICE": self.name,
+            "BUILD_EYE_VERSION": deployment.version,
+            "BUILD_EYE_COMMIT": deployment.commit,
+            "BUILD_EYE_DEPLOYMENT": deployment.id,
+            "BUILD_EYE_REASON": deployment.rollback_reason,
+        }
+        seconds = self.world.clock.real(spec.hooks.timeout_seconds)
+        environment = dict(spec.environment) | told
+        return await run_command(
+            getattr(spec.hooks, name), seconds, environment=environment, directory=Path(spec.directory)
+        )
+
+    async def freeze_baseline(self, deployment: Deployment) -> Baseline | None:
+        """The rate of the tasks that clean versions served before; None when it is unknown or not asked for."""
+        spec = self.spec_of(deployment)
+        if not spec.rate.given:
+            return None
+        served = served_until(await self.known())
+        clean = [served[each.id] for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
+        source, now = self.rate_source(deployment), self.world.clock.now().wall
+        try:
+            return await self.world.away(source.baseline, clean, list(served.values()), now)
+        except OutsideError as e:
+            await self.note(deployment, "no-baseline", str(e))
+            return None
+
+    def tell(self, deployment: Deployment) -> None:
+        """Tell people how a deployment stands, beside everything else."""
+        self._beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
+
+    def drain(self, deployment_id: str, by: Deployment) -> None:
+        """Let what left service finish what it has; beside everything else, and told in the journal."""
+        self._beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
+
+    async def undrain(self, deployment: Deployment) -> None:
+        """Tell a version that it shall take new work again."""
+        await self._end(f"drain-{deployment.id}")
+        live, back = self.versions.live.get(deployment.id), self.spec_of(deployment).drain.undrain_signal
+        if live is not None and back:
+            live.process.signal(signal_of(back))
+
+    async def _drain(self, deployment_id: str, by: Deployment) -> None:
+        live, keeper = self.versions.live.get(deployment_id), self.versions.client(deployment_id)
+        left = await self.read(deployment_id)
+        if live is None or keeper is None or left is None:
+            return
+        await self._drained(by, left, live, keeper)
+
+    async def _drained(self, by: Deployment, left: Deployment, live: Live, keeper: KeeperClient) -> None:
+        """Wait until a version has no connection left, cut what is there at the deadline, and write down both."""
+        settings = self.spec_of(left).drain
+        tell = partial(live.process.signal, signal_of(settings.signal)) if settings.signal else None
+        held = KeeperConnections(keeper, self.route.private(live.slot))
+        drained = await drain(self.world.clock, held, held.ports, settings.seconds, tell)
+        cut = f"; {drained.cut} connections were cut at the deadline" if drained.cut else ""
+        cut += f"; {held.refused} could not be cut" if held.refused else ""
+        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut, "refused": held.refused}
+        await self.note(by, "drained", f"{left.version} finished its work in {drained.waited:.1f} s{cut}", numbers)
+
+    # Keeping up
+
+    async def _roles(self) -> Roles:
+        return roles(await self.known(), (await self.row()).in_service)
+
+    async def _once(self) -> None:
+        """See to it that everything that should run does, and nothing else."""
+        try:
+            known = await self.known()
+            for old in stale(known):
+                await self._end(f"go-{old.id}")
+                await self.move(old, Happening.SUPERSEDE, "a newer deployment was asked for")
+            now = roles(known, (await self.row()).in_service)
+            for moving in (now.candidate, now.watched):
+                if moving is not None:
+                    self._beside(f"go-{moving.id}", self._go(moving))
+            await self._keep_alive(now)
+            await self._tidy(now)
+        except OutsideError as e:
+            self.world.log(f"{self.name}: {e}")
+            asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
+
+    async def _go(self, deployment: Deployment) -> None:
+        """Take a deployment as far as it goes now."""
+        at: Deployment | None = deployment
+        while at is not None:
+            match at.state:
+                case state if state in BEFORE_CUTOVER:
+                    at = await candidate.advance(self, at)
+                case State.CUTTING_OVER:
+                    at = await cutover.cut_over(self, at)
+                case State.MONITORING | State.NEEDS_ATTENTION:
+                    await cutover.finish_cutover(self, at)
+                    await returning.tell_if_new(self, at)
+                    at = await watch(self, at)
+                case State.ANOMALY_DETECTED:
+                    at = await returning.consider(self, at)
+                case State.ROLLING_BACK:
+                    at = await cutover.roll_back(self, at)
+                case _:
+                    await returning.tell_if_new(self, at)
+                    at = None
+
+    async def _keep_alive(self, now: Roles) -> None:
+        """What serves and fell is started again in its slot, a little later each time."""
+        each = now.serving
+        if each is None or each.slot is None or each.id in self.versions.live or each.state is State.ROLLING_BACK:
+            return
+        spec = self.spec_of(each)
+        if spec.process.restart:
+            self._beside(f"restart-{each.id}", self._restart(each, spec))
+
+    async def _restart(self, deployment: Deployment, spec: ServiceSpec) -> None:
+        moment = self.world.clock.now()
+        runs = await self.world.ask(self.world.journal.runs, deployment.id)
+        fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
+        wait = min(spec.process.restart_seconds * 2 ** max(0, fell - 1), spec.process.restart_most_seconds)
+        await self.world.clock.sleep(wait)
+        now = await self._roles()
+        if now.serving is None or now.serving.id != deployment.id or deployment.id in self.versions.live:
+            return
+        assert deployment.slot is not None
+        await self.check_fence()
+        try:
+            await self.versions.start(deployment, deployment.slot)
+        except OutsideError as e:
+            self.world.log(f"{self.name}: {deployment.version} does not start again: {e}")
+        self._runs[deployment.id] = await self.world.ask(self.world.journal.runs, deployment.id)
+        self.changed.ring()
+
+    async def _tidy(self, now: Roles) -> None:
+        """Stop the processes nobody needs any more."""
+        kept = now.kept()
+        for id in [id for id in self.versions.live if id not in kept]:
+            self._beside(f"stop-{id}", self._stop(id))
+
+    async def _stop(self, deployment_id: str) -> None:
+        async with self.switching:
+            if deployment_id in (await self._roles()).kept():
+                return
+        await self._end(f"drain-{deployment_id}")
+        keeper, live = self.versions.client(deployment_id), self.versions.live.get(deployment_id)
+        left = await self.read(deployment_id)
+        if keeper is not None and live is not None and left is not None and left.cutover is not None:
+            await self._drained(left, left, live, keeper)
+        await self.check_fence()
+        await self.versions.stop(deployment_id)
+
+    async def _refresh_runs(self, known: list[Deployment]) -> None:
+        for each in known:
+            if each.state in WATCHED or each.id in self.versions.live:
+                self._runs[each.id] = await self.world.ask(self.world.journal.runs, each.id)
+
+    # Tasks
+
+    def _beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the rest, unless it runs already; what fails outside is tried again by and by."""
+        running = self._tasks.get(name)
+        if running is not None and not running.done():
+            work.close()
+            return
+        self._tasks[name] = asyncio.get_running_loop().create_task(self._guarded(name, work))
+
+    async def _guarded(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Fenced as e:
+            self._lost = e
+        except (BuildEyeError, OSError) as e:
+            self.world.log(f"{self.name}: {name}: {e}")
+            await asyncio.sleep(_TRY_AGAIN_SECONDS)
+        finally:
+            self.changed.ring()
+
+    async def _end(self, name: str) -> None:
+        task = self._tasks.pop(name, None)
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task

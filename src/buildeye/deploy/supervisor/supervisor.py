@@ -1,0 +1,131 @@
+"""The supervising process: it takes the services of this host, keeps their leases, and hands on what people ask."""
+
+import asyncio
+import contextlib
+from typing import Final
+
+from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
+from buildeye.deploy.processes.client import KeeperClient
+from buildeye.deploy.routes import Route, route_for
+from buildeye.deploy.spec import spec_of
+from buildeye.deploy.supervisor.service import ServiceSupervisor
+from buildeye.deploy.supervisor.versions import run_folders
+from buildeye.deploy.supervisor.world import World
+from buildeye.model import OutsideError
+
+LEASE_SECONDS: Final = 15.0
+"""True seconds a lease lasts without being renewed."""
+RENEW_SECONDS: Final = 4.0
+_AGAIN_SECONDS: Final = 2.0
+LOOK_SECONDS: Final = 0.25
+"""True seconds between two looks for requests and new services."""
+
+
+class Supervisor:
+    """Supervises all services of a host, or the named one, until cancelled."""
+
+    def __init__(self, world: World, holder: Holder, only: str | None = None) -> None:
+        self._world = world
+        self._holder = holder
+        self._only = only
+        self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
+        self._seen = 0
+
+    async def run(self) -> None:
+        """Take services whose lease is free, serve requests, renew; ends only when cancelled."""
+        renewing = asyncio.get_running_loop().create_task(self._renew())
+        try:
+            while True:
+                try:
+                    await self._take_services()
+                    await self._hand_on_requests()
+                except OutsideError as e:
+                    self._world.log(str(e))
+                await asyncio.sleep(LOOK_SECONDS)
+        finally:
+            renewing.cancel()
+            await self._let_go(list(self._services))
+
+    @property
+    def services(self) -> list[str]:
+        """The names of the services that are supervised now."""
+        return sorted(self._services)
+
+    async def _take_services(self) -> None:
+        world = self._world
+        for name in await world.ask(world.journal.service_names, this_host()):
+            if (self._only is not None and name != self._only) or not self._is_free(name):
+                continue
+            fence = await world.ask(world.journal.acquire, name, self._holder, LEASE_SECONDS)
+            row = await world.ask(world.journal.service, name)
+            if fence is not None and row is not None:
+                await self._supervise(row, fence)
+
+    def _is_free(self, name: str) -> bool:
+        held = self._services.get(name)
+        return held is None or held[1].done()
+
+    async def _supervise(self, row: ServiceRow, fence: Fence) -> None:
+        try:
+            route = await self._world.away(self._route, row)
+        except OutsideError as e:
+            self._world.log(f"{row.name}: {e}")
+            await asyncio.sleep(LOOK_SECONDS)
+            return
+        service = ServiceSupervisor(self._world, row, fence, route)
+        task = asyncio.get_running_loop().create_task(self._run(service))
+        self._services[row.name] = (service, task)
+        self._world.log(f"{row.name}: supervised by process {self._holder.pid}")
+
+    async def _run(self, service: ServiceSupervisor) -> None:
+        """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
+        try:
+            await service.run()
+        except Fenced as e:
+            self._world.log(f"{service.name}: {e}")
+        except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
+            self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
+            await asyncio.sleep(_AGAIN_SECONDS)
+
+    def _route(self, row: ServiceRow) -> Route:
+        folder = self._world.folder(row.name)
+        route = route_for(spec_of(row.spec).listen, folder)
+        for run_folder in run_folders(folder):
+            keeper = KeeperClient(run_folder)
+            if keeper.answers() and (sockets := keeper.sockets()):
+                route.open(sockets)
+                return route
+        route.open()
+        return route
+
+    async def _hand_on_requests(self) -> None:
+        world = self._world
+        for request in await world.ask(world.journal.requests, set(self._services), self._seen):
+            service, task = self._services[request.service]
+            if not task.done():
+                await service.take(request)
+            self._seen = max(self._seen, request.seq)
+
+    async def _renew(self) -> None:
+        """Renew all leases in one statement; whoever lost one stops at once."""
+        world = self._world
+        while True:
+            await asyncio.sleep(RENEW_SECONDS)
+            fences = [service.fence for service, _ in self._services.values()]
+            try:
+                lost = await world.ask(world.journal.renew, fences, LEASE_SECONDS) if fences else set()
+            except OutsideError as e:
+                world.log(str(e))
+                continue
+            await self._let_go(list(lost), say="another supervisor has taken over")
+
+    async def _let_go(self, names: list[str], say: str = "") -> None:
+        for name in names:
+            service, task = self._services.pop(name)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+            if say:
+                self._world.log(f"{name}: {say}")
+            with contextlib.suppress(OutsideError):
+                await self._world.ask(self._world.journal.release, service.fence)

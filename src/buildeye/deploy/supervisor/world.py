@@ -1,0 +1,88 @@
+"""What a supervisor needs of the world, handed in from outside: journal, clock, disk, and the ears of people."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+
+from buildeye.deploy.clock import Clock
+from buildeye.model.deployments import Deployment
+
+if TYPE_CHECKING:
+    from buildeye.deploy.journal import Journal
+    from buildeye.deploy.journal.writer import SampleWriter
+    from buildeye.deploy.spec import ServiceSpec
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Announce(Protocol):
+    """Tells people of a deployment: a report, a message. It never raises; what went wrong is its return value."""
+
+    def __call__(self, deployment: Deployment, headline: str) -> list[str]:
+        """Tell; gives a sentence for each way of telling that failed."""
+
+
+def _nobody(deployment: Deployment, headline: str) -> list[str]:
+    del deployment, headline
+    return []
+
+
+def _no_boundary(name: str) -> None:
+    del name
+
+
+def _no_log(sentence: str) -> None:
+    del sentence
+
+
+@dataclass(frozen=True)
+class World:
+    """The surroundings of a supervisor.
+
+    `run_root` is the folder below which each service has its own. `environ` is what started processes inherit.
+    `boundary` is called with a name between any two effects; tests end the process there.
+    """
+
+    journal: "Journal"
+    writer: "SampleWriter"
+    clock: Clock
+    run_root: Path
+    environ: Mapping[str, str]
+    announce: Announce = _nobody
+    log: Callable[[str], None] = _no_log
+    boundary: Callable[[str], None] = _no_boundary
+    threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "deploy"))
+    journal_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "journal"))
+
+    async def ask(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call a method of the journal in its own thread."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.journal_thread, lambda: function(*args, **kwargs))
+
+    async def away(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call something that blocks, in a thread of its own."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.threads, lambda: function(*args, **kwargs))
+
+    def ready(self, deployment: Deployment, port: int | None = None) -> "ServiceSpec":
+        """The `deploy.yaml` of a deployment with everything filled in; never store or show it.
+
+        UsageError: a variable that it names is not set here.
+        """
+        from buildeye.deploy.spec import filled, for_version, spec_of
+
+        whole = for_version(spec_of(deployment.spec), deployment.version, port or "", deployment.commit)
+        return filled(whole, self.environ)
+
+    def folder(self, service: str) -> Path:
+        """The run folder of a service."""
+        return self.run_root / service
+
+    def close(self) -> None:
+        """End the threads; what they do is awaited."""
+        self.threads.shutdown(wait=True, cancel_futures=True)
+        self.journal_thread.shutdown(wait=True, cancel_futures=True)
