@@ -95,7 +95,9 @@ class Listen(Section):
     switch_file: str = setting("", "a path, or empty", "a file that names the address in service")
     switch_text: str = setting("{address}\n", "a text with {address}, {host} or {port}", "what that file holds")
     handover: Handover = setting(
-        Handover.SOCKET, "socket or port", "beside switch_command or switch_file: a socket is handed over, or only {port}"
+        Handover.SOCKET,
+        "socket or port",
+        "beside switch_command or switch_file: a socket is handed over, or only {port}",
     )
 
 
