@@ -276,6 +276,28 @@ def test_old_samples_of_closed_deployments_are_forgotten_and_no_others(journal: 
     assert journal.events("old") != []
 
 
+@pytest.mark.parametrize("said, kept", [
+    ("plain", "plain"), ("größer 漢", "größer 漢"), ("nul \0 here", "nul \ufffd here"),
+    ("half \udcff", "half \ufffd\ufffd\ufffd"),
+])  # fmt: skip
+def test_whatever_a_program_says_can_be_kept(journal: Journal, said: str, kept: str) -> None:
+    journal.create(replace(deployment("d1"), note=said))
+    journal.add_samples(None, [sample("d1", detail=said)])
+    journal.note(None, "d1", "hook", said, {"said": said}, moment())
+    here = journal.deployment("d1")
+    assert here is not None and here.note == kept
+    assert [s.detail for s in journal.samples("d1")] == [kept]
+    assert [(e.reason, e.numbers) for e in journal.events("d1")][1:] == [
+        (kept, {"said": said})
+    ]  # JSON has escapes for it
+
+
+def test_numbers_that_are_none_are_kept_as_null(journal: Journal) -> None:
+    numbers = {"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": Path("x"), "e": (1, None)}
+    journal.add_samples(None, [replace(sample("d1"), numbers=numbers)])
+    assert journal.samples("d1")[0].numbers == {"a": None, "b": [None, {"c": 1.5}], "d": "x", "e": [1, None]}
+
+
 RUN = ProcessRun("d1", 1, "nonce", BOOT, 4242, 777, 4241, 770, started=moment(1))
 
 

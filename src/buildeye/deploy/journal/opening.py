@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from buildeye.config.secrets import masked
 from buildeye.deploy.clock import boot_id
 from buildeye.deploy.journal.journal import Journal
+from buildeye.deploy.journal.rows import json_text
 from buildeye.deploy.journal.schema import NEWEST, VERSION_TABLE
 from buildeye.deploy.journal.store import INSIDE_TRANSACTION_MS, failed
 from buildeye.model import OutsideError, UsageError
@@ -69,14 +70,16 @@ def _file(address: sa.URL) -> tuple[str, sa.Engine]:
     except OSError as error:
         reason = f"the journal {path} cannot be made ({error.strerror})"
         raise OutsideError(f"{reason}; mend deploy.journal or storage.data_dir") from error
-    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS})
+    engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": _BUSY_SECONDS}, json_serializer=json_text)
     sa.event.listen(engine, "connect", _connected_to_file)
     sa.event.listen(engine, "begin", _begun)
     return str(path), engine
 
 
 def _server(address: sa.URL) -> tuple[str, sa.Engine]:
-    engine = sa.create_engine(address, connect_args={"timeout": _SOCKET_SECONDS}, pool_pre_ping=True)
+    engine = sa.create_engine(
+        address, connect_args={"timeout": _SOCKET_SECONDS}, pool_pre_ping=True, json_serializer=json_text
+    )
     sa.event.listen(engine, "connect", _connected_to_server)
     return f"{address.host or 'PostgreSQL'}/{address.database}", engine
 
