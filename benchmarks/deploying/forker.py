@@ -1,8 +1,8 @@
 """Supervisors that start within milliseconds and are killed: one process that has imported everything forks each.
 
-Run as `python -m benchmarks.deploying.forker DSN RUN_ROOT`. A line on standard input forks a supervisor: `N` ends it with
-SIGKILL at its Nth boundary, `0` lets it live. It answers with the child's pid, and with `ended` once it has. Its own end
-of standard input ends it.
+Run as `python -m benchmarks.deploying.forker DSN RUN_ROOT`. A line on standard input forks a supervisor: `N` ends it
+with SIGKILL at its Nth boundary, `0` lets it live. It answers with the child's pid, and with `ended` once it has. The
+end of standard input ends it.
 """
 
 import os

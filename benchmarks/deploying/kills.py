@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from benchmarks.deploying.stage import PATIENCE, Stage
+
 from buildeye.deploy.processes.orphans import find
 from buildeye.model.deployments import Deployment, State
 

@@ -14,14 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from buildeye.deploy.spec import ServiceSpec, spec_of
-
 from buildeye.deploy.asking import ask, start
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import Journal, SampleWriter, open_journal, this_holder
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.processes.orphans import find
 from buildeye.deploy.processes.pidfd import open_process
+from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.supervisor.supervisor import Supervisor
 from buildeye.deploy.supervisor.world import World
 from buildeye.model.deployments import Deployment, HealthSample, SignalKind, State
@@ -105,7 +104,8 @@ class Stage:
 
     def until(self, deployment: Deployment, *states: State) -> Deployment:
         """Wait until a deployment is in one of these states."""
-        return self.eventually(lambda: now if (now := self.now(deployment)).state in states else None, str(states))
+        self.eventually(lambda: self.now(deployment).state in states, str(states))
+        return self.now(deployment)
 
     def eventually(self, look: "Callable[[], Any]", what: str = "") -> Any:
         """Wait until something is there, and give it."""

@@ -2,7 +2,8 @@
 
 Run as a file, by the standard library alone: `python -I -S tinyservice.py FOLDER VERSION`. It serves the socket it is
 handed (LISTEN_FDS). FOLDER/VERSION.json may hold: health and canary (status codes, default 200), slow (seconds before
-an answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect. SHOWN_NONCE is a foreign nonce.
+an answer), exit (ends with this code as soon as it is read), echo (false: no nonce), redirect.
+SHOWN_NONCE in its environment is shown in place of its own nonce.
 """
 
 import asyncio

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from benchmarks.deploying.stage import Stage
+
 from buildeye.deploy.journal import Journal, open_journal
 from tests.deploy.postgres import fresh_database, running_postgres
 

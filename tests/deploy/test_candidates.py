@@ -3,8 +3,8 @@
 import socket
 
 import pytest
-
 from benchmarks.deploying.stage import Stage
+
 from buildeye.deploy.asking import Refused
 from buildeye.model.deployments import Deployment, State
 

@@ -1,7 +1,8 @@
 """The supervisor with real processes: what becomes of a deployment, whatever happens to it."""
 
-from buildeye.model.deployments import State
 from benchmarks.deploying.stage import Stage
+
+from buildeye.model.deployments import State
 
 WATCHED = (State.MONITORING,)
 

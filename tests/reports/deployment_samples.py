@@ -17,7 +17,7 @@ from buildeye.model.deployments import (
     SignalStatus,
     State,
 )
-from buildeye.reports.deployment import DeploymentTold
+from buildeye.reports.deploymentclaim import DeploymentTold
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 SECRET = "ghp_" + "a1B2" * 9

@@ -20,10 +20,10 @@ from buildeye.reports import Language
 from buildeye.reports.deployment import (
     MOST_EVENTS,
     REPORTED,
-    DeploymentTold,
     render_deployment,
     write_deployment_report,
 )
+from buildeye.reports.deploymentclaim import DeploymentTold
 from buildeye.reports.deploywords import BECAUSE, deploy_words
 from buildeye.reports.paths import deployment_file
 
@@ -71,6 +71,23 @@ TITLES = [
 @pytest.mark.parametrize(("name", "title"), TITLES)
 def test_the_title_answers_first(name: str, title: str) -> None:
     assert title_of(render_deployment(SAMPLES[name](), now=NOON)) == title
+
+
+def test_what_a_person_took_back_is_told_in_that_persons_words_and_blames_no_signal() -> None:
+    waits = HealthVerdict(SignalStatus.INSUFFICIENT, "no-tasks", "6 of 6 approved")
+    deployment = a_deployment(State.ROLLED_BACK, rollback_reason="too slow for customers")
+    report = render_deployment(
+        replace(rolled_back(), deployment=deployment, signals={SignalKind.RATE: waits}), now=NOON
+    )
+    assert title_of(report) == "web v142: rolled back to v141: too slow for customers"
+    assert head_of(report)["signal"] is None and "too slow for customers." in report
+
+
+def test_a_rate_is_told_by_where_it_crossed_not_by_where_it_went_on_to() -> None:
+    numbers = {"approved": 9, "judged": 20, "at": [3, 8]}
+    fell = HealthVerdict(SignalStatus.FAIL, "rate-fell", "3 of 8 approved, was 45 of 50", numbers)
+    report = render_deployment(replace(rolled_back(), signals={SignalKind.RATE: fell}), now=NOON)
+    assert title_of(report) == "web v142: rolled back to v141 after only 3 of 8 tasks were approved"
 
 
 @pytest.mark.parametrize("state", sorted(REPORTED))

@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import comment, demo, explain, ingest, monitor, rules, serve, stages, sync, verdict
+from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, sync, verdict
 
 app = typer.Typer(
     name="build-eye",
@@ -47,3 +47,4 @@ app.command("demo")(demo.demo)
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")
+app.add_typer(deploy.app, name="deploy")

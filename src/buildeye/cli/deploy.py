@@ -34,7 +34,6 @@ def init(
     service: str = SERVICE,
     port: int = typer.Option(8080, "--port", min=1, max=65535, help="The port the service is to be found at."),
     file: Path = FILE,
-    profile: str = typer.Option("default", "--profile", help="The rules it is watched by: default or classic."),
     force: bool = typer.Option(False, "--force", help="Write over a file that is there."),
 ) -> None:
     """Write a deploy.yaml with every setting, its default and what it means.
@@ -51,7 +50,7 @@ def init(
         raise UsageError(f"{file} is there already; name another with --file, or write over it with --force")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(starter(service, port, profile=profile), encoding="utf-8")
+        file.write_text(starter(service, port), encoding="utf-8")
     except OSError as e:
         raise OutsideError(f"{file}: cannot be written ({e.strerror})") from e
     typer.echo(f"{file}: written; set `command`, then: build-eye deploy start {service} --version V")

@@ -122,7 +122,7 @@ def _head(standing: Standing, look: Look) -> list[str]:
 
 def _how_far(standing: Standing) -> str:
     deployment = standing.deployment
-    if deployment.state in WATCHED:
+    if deployment.state in WATCHED and standing.window:
         return f"{lasting(standing.elapsed)} of {lasting(standing.window)}"
     if deployment.closed and deployment.state in TERMINAL:
         return when(deployment.closed.wall)
@@ -170,7 +170,7 @@ def _signals_short(standing: Standing) -> str:
 
 def _elapsed(standing: Standing) -> str:
     closed = standing.deployment.closed
-    if standing.deployment.state in WATCHED:
+    if standing.deployment.state in WATCHED and standing.window:
         return f"{lasting(standing.elapsed)} of {lasting(standing.window)}"
     return f"{closed.wall:%m-%d %H:%M}" if closed else lasting(standing.elapsed)
 

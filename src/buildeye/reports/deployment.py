@@ -7,23 +7,21 @@ one deployment has one file, written anew as long as something becomes of it.
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 import buildeye
-from buildeye.insight.commits import CommitStory
-from buildeye.logs.diagnose import LogReading
-from buildeye.logs.secrets import Masker, mask, strip_controls
+from buildeye.logs.secrets import Masker
 from buildeye.model import LogLine, OutsideError
-from buildeye.model.boundary import RateBoundary, boundary_text
-from buildeye.model.deployments import DeployEvent, Deployment, HealthVerdict, SignalKind, SignalStatus, State
+from buildeye.model.boundary import boundary_text
+from buildeye.model.deployments import DeployEvent, SignalKind, SignalStatus, State
 from buildeye.model.spans import lasting
-from buildeye.reports.deploywords import BECAUSE, HAPPENED, SIGNAL_NAMES, deploy_words, why_rolled_back
+from buildeye.reports.deploymentclaim import DeploymentTold, deployment_title, masked, safe, speaking_signal
+from buildeye.reports.deploywords import HAPPENED, SIGNAL_NAMES, deploy_words, why_rolled_back
 from buildeye.reports.disk import read_if_there, write_whole
 from buildeye.reports.excerpt import log_excerpt
-from buildeye.reports.markdown import Word, cell, code, fence, front_matter, link, plain, prose
+from buildeye.reports.markdown import Word, cell, code, fence, front_matter, link, plain
 from buildeye.reports.paths import as_utc, deployment_file
 from buildeye.reports.words import Language, percent, words
 
@@ -32,27 +30,8 @@ REPORTED: Final = frozenset(
      State.CLOSED_INSUFFICIENT_DATA, State.NEEDS_ATTENTION}
 )  # fmt: skip
 """The states in which a deployment has a report."""
-_GOING_BACK: Final = (State.ANOMALY_DETECTED, State.ROLLING_BACK, State.ROLLED_BACK)
 MOST_EVENTS: Final = 60
 _GENERATED: Final = re.compile(r'^generated_at: ".*"$', re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class DeploymentTold:
-    """All that a report tells. `signals` holds the last judgement of each signal; `events` are in order of `seq`.
-
-    `previous_version` is what was returned to, or would be; `log` the end of the version's own log as it was read.
-    `remarks` are sentences a person should know besides, such as who could not be notified.
-    """
-
-    deployment: Deployment
-    previous_version: str = ""
-    signals: Mapping[SignalKind, HealthVerdict] = field(default_factory=dict)
-    boundary: RateBoundary | None = None
-    events: Sequence[DeployEvent] = ()
-    story: CommitStory | None = None
-    log: LogReading | None = None
-    remarks: Sequence[str] = ()
 
 
 def write_deployment_report(
@@ -86,7 +65,7 @@ def render_deployment(
     say = deploy_words(language)
     parts = [
         front_matter(_head(told, language, now)),
-        [f"# {_title(told, say)}"],
+        [f"# {deployment_title(told, say)}"],
         [f"## {say['section.summary']}", "", *_summary(told, say)],
         [f"## {say['section.seen']}", "", *_seen(told, say)],
         _boundary(told, say),
@@ -97,16 +76,6 @@ def render_deployment(
     ]
     text = "\n\n".join("\n".join(part) for part in parts if part) + "\n"
     return text.encode("utf-8", "replace").decode()
-
-
-def speaking_signal(told: DeploymentTold) -> tuple[SignalKind, HealthVerdict] | None:
-    """The signal that speaks for the outcome: the first that failed, else was not checked, else waits."""
-    for status in (SignalStatus.FAIL, SignalStatus.ERROR, SignalStatus.INSUFFICIENT):
-        for signal in SignalKind:
-            verdict = told.signals.get(signal)
-            if verdict is not None and verdict.status is status:
-                return signal, verdict
-    return None
 
 
 def _head(told: DeploymentTold, language: Language, now: datetime) -> dict[str, object]:
@@ -124,7 +93,7 @@ def _head(told: DeploymentTold, language: Language, now: datetime) -> dict[str, 
         "repository": deployment.repository,
         "commit": deployment.commit,
         "ci": Word(ci),
-        "overruled": [_masked(job.name) for job in told.story.overruled] if told.story else [],
+        "overruled": [masked(job.name) for job in told.story.overruled] if told.story else [],
         "category": told.log.diagnosis.category if told.log else None,
         "signature": told.log.diagnosis.signature if told.log else "",
         "deployment_id": deployment.id,
@@ -136,34 +105,7 @@ def _head(told: DeploymentTold, language: Language, now: datetime) -> dict[str, 
         "generator": f"build-eye {buildeye.__version__}",
         "generated_at": _iso(now),
     }
-    return {key: _masked(value) if type(value) is str else value for key, value in head.items()}
-
-
-def _title(told: DeploymentTold, say: Mapping[str, str]) -> str:
-    deployment = told.deployment
-    previous = _safe(told.previous_version) or say["no-previous"]
-    claim = say[deployment.state].format(previous=previous)
-    return f"{_safe(f'{deployment.service} {deployment.version}', 120)}: {claim}{_because(told, say)}"
-
-
-def _because(told: DeploymentTold, say: Mapping[str, str]) -> str:
-    """What stands behind the claim: a phrase of ours where the numbers are known, else the signal's own sentence."""
-    speaker, state = speaking_signal(told), told.deployment.state
-    because = say["because"]
-    if speaker is None or (state is State.CLOSED_INSUFFICIENT_DATA and speaker[1].status is not SignalStatus.FAIL):
-        why = why_rolled_back(told.deployment) or told.deployment.note
-        return because + _safe(why, 160) if why else ""
-    signal, verdict = speaker
-    if verdict.reason in BECAUSE:
-        try:
-            filled = say[verdict.reason].format(
-                **{name: _safe(str(value), 40) for name, value in verdict.numbers.items()}
-            )
-        except (KeyError, IndexError):
-            filled = ""
-        if filled:
-            return (say["after"] if state in _GOING_BACK else because) + filled
-    return f"{because}{SIGNAL_NAMES[signal]}: {_safe(verdict.says or verdict.reason, 160)}"
+    return {key: masked(value) if type(value) is str else value for key, value in head.items()}
 
 
 def _summary(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
@@ -177,15 +119,18 @@ def _summary(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
     else:
         out = [say["summary.never"].format(version=version)]
     if deployment.state in (State.ROLLED_BACK, State.HEALTH_FAILED) and previous:
-        out.append(say["summary.back"].format(previous=previous))
+        kept = "summary.back" if deployment.state is State.ROLLED_BACK else "summary.kept"
+        out.append(say[kept].format(previous=previous))
     elif deployment.state not in (State.ROLLED_BACK, State.HEALTH_FAILED, State.ROLLING_BACK):
         out.append(say["summary.stays"].format(version=version))
     if speaker:
         out.append(_sentence(f"{SIGNAL_NAMES[speaker[0]]}: {speaker[1].says or speaker[1].reason}"))
+    elif why := why_rolled_back(deployment) or deployment.note:
+        out.append(_sentence(why))
     if deployment.forced:
         out.append(say["summary.forced"])
     if told.story:
-        out.append(say["summary.ci"].format(sentence=_safe(told.story.sentence)))
+        out.append(say["summary.ci"].format(sentence=safe(told.story.sentence)))
     return [say["join"].join(out), *(line for remark in told.remarks for line in ("", f"**!** {_sentence(remark)}"))]
 
 
@@ -194,7 +139,7 @@ def _seen(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
         return [say["seen.nothing"]]
     rows = [
         (SIGNAL_NAMES[signal], f"**{verdict.status}**" if verdict.status is SignalStatus.FAIL else verdict.status,
-         _safe(verdict.says or verdict.reason), _numbers(verdict.numbers))
+         safe(verdict.says or verdict.reason), _numbers(verdict.numbers))
         for signal in SignalKind
         if (verdict := told.signals.get(signal))
     ]  # fmt: skip
@@ -219,7 +164,7 @@ def _timeline(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
     shown = [*events[: MOST_EVENTS // 2], *events[-MOST_EVENTS // 2 :]] if left_out > 0 else events
     rows = [
         (f"{as_utc(event.at.wall):%Y-%m-%d %H:%M:%S}", code(event.after),
-         _safe(_step(event)), _safe(event.by))
+         safe(_step(event)), safe(event.by))
         for event in shown
     ]  # fmt: skip
     if left_out > 0:
@@ -239,15 +184,15 @@ def _step(event: DeployEvent) -> str:
 def _ci(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
     if told.story is None or not told.story.sha:
         return [say["ci.unknown"]]
-    out = [f"{code(_masked(told.story.sha)[:10])}: {_sentence(told.story.sentence)}"]
+    out = [f"{code(masked(told.story.sha)[:10])}: {_sentence(told.story.sentence)}"]
     failed = [run for run in told.story.runs if run.failed]
     for run in failed:
-        name = link(code(_masked(run.name)) or str(run.id), run.html_url)
+        name = link(code(masked(run.name)) or str(run.id), run.html_url)
         out += ["", f"- {name}, {run.conclusion.replace('_', ' ')}:"]
         for job in run.failed:
             ours = f"{job.cause} / {job.category}" if job.cause else "not judged"
-            word = f", **{_safe(job.word)}**: {_safe(job.said_why)}" if job.said_by else ""
-            out += [f"  - {link(code(_masked(job.name)), job.html_url)}: {_safe(ours)}{word}"]
+            word = f", **{safe(job.word)}**: {safe(job.said_why)}" if job.said_by else ""
+            out += [f"  - {link(code(masked(job.name)), job.html_url)}: {safe(ours)}{word}"]
     return out
 
 
@@ -258,10 +203,10 @@ def _log(told: DeploymentTold, language: Language, most: int) -> list[str]:
     found, masker = told.log.diagnosis, Masker()
     lines = [LogLine(line.number, masker.line(line.text)) for line in told.log.lines]
     reason = say["log.reason"].format(
-        cause=found.cause, category=_safe(found.category), percent=percent(found.confidence),
-        summary=_safe(found.summary),
+        cause=found.cause, category=safe(found.category), percent=percent(found.confidence),
+        summary=safe(found.summary),
     ).rstrip()  # fmt: skip
-    name = _masked(f"{told.deployment.service} {told.deployment.version}")
+    name = masked(f"{told.deployment.service} {told.deployment.version}")
     return [reason, "", *log_excerpt(name, found.key_line, lines, most, words(language))]
 
 
@@ -279,7 +224,7 @@ def _commands(told: DeploymentTold) -> Iterator[tuple[str, str]]:
     """What to do, by its words, and the exact command."""
     deployment = told.deployment
     service, version, commit = (
-        shlex.quote(plain(_masked(text))) for text in (deployment.service, deployment.version, deployment.commit)
+        shlex.quote(plain(masked(text))) for text in (deployment.service, deployment.version, deployment.commit)
     )
     again = f"build-eye deploy start {service} --version {version}" + (
         f" --commit {commit}" if deployment.commit else ""
@@ -312,7 +257,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _numbers(numbers: Mapping[str, object]) -> str:
-    return _safe(", ".join(f"{_masked(str(key)).replace('_', ' ')} {_number(value)}" for key, value in numbers.items()))
+    return safe(", ".join(f"{masked(str(key)).replace('_', ' ')} {_number(value)}" for key, value in numbers.items()))
 
 
 def _number(value: object) -> str:
@@ -321,22 +266,12 @@ def _number(value: object) -> str:
 
 def _sentence(text: str) -> str:
     """The text as a sentence of Markdown."""
-    return _safe(text.rstrip(". ")) + "."
-
-
-def _safe(text: str, limit: int = 600) -> str:
-    """Text of others without secrets and without meaning to Markdown."""
-    return prose(_masked(text), limit)
+    return safe(text.rstrip(". ")) + "."
 
 
 def _inner(text: str) -> str:
     """Text to stand between two backticks of a phrase."""
-    return plain(_masked(text)).replace("`", "'")
-
-
-def _masked(text: str) -> str:
-    """Text of others without secrets and without terminal sequences."""
-    return mask(" ".join(map(strip_controls, text.splitlines())))
+    return plain(masked(text)).replace("`", "'")
 
 
 def _iso(moment: datetime) -> str:

@@ -32,7 +32,8 @@ class CleanSettings:
 class Standing:
     """What a deployment has to show. `http_good`, `process_good` and `rate_good`: their judges say OK now.
 
-    `watched_seconds` is how much of the time somebody looked; None: all of it. The window counts that, the deadline all.
+    `watched_seconds` is how much of the time somebody looked; None: all of it. The window counts that, the deadline
+    counts all.
     """
 
     elapsed_seconds: float

@@ -18,12 +18,12 @@ SWITCH_SECONDS: Final = 60.0
 
 
 class CommandRoute(PrivatePorts):
-    """See `Route`. `switch_command` leads users to BUILD_EYE_PORT; `current_command` prints what serves:
-    the port, `host:port`, or the slot's number.
+    """See `Route`. `switch_command` leads users to a slot's port; `current_command` tells which one serves.
 
-    Both get BUILD_EYE_SLOT, BUILD_EYE_PORT, BUILD_EYE_ADDRESS (host:port) and BUILD_EYE_VERSION; the second gets none
-    of a slot. Without `current_command` the route remembers what it switched to. `public` is where the proxy listens;
-    without it the public address is that of the current slot. `seconds` are true seconds a command may take.
+    The first gets BUILD_EYE_SLOT, BUILD_EYE_PORT, BUILD_EYE_ADDRESS (host:port) and BUILD_EYE_VERSION. The last line of
+    the second is the port, `host:port` or the slot; without it the route remembers what it switched to. `public` is
+    where the proxy listens; without it the public address is that of the current slot, so that a look through it says
+    nothing of the proxy. `seconds` are true seconds a command may take.
     """
 
     def __init__(

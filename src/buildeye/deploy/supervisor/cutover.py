@@ -1,5 +1,6 @@
 """Cutover and the way back: intend, switch, look through the public address who answers, and only then believe it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.states import Happening
@@ -23,6 +24,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
         if live is None:
             why = await service.how_it_ended(deployment)
             return await service.move(deployment, Happening.SWITCH_FAILED, f"at the cutover: {why}")
+        serving = (await service.row()).in_service
+        if serving not in (deployment.previous, deployment.id):  # a rollback came between
+            await service.amend(deployment, previous=serving)
+            deployment = replace(deployment, previous=serving)
         wrong = await _switch(service, deployment)
         if wrong:
             return await service.move(deployment, Happening.SWITCH_FAILED, wrong)
@@ -64,6 +69,8 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
             why = f"{target.version} cannot take over again: {wrong}; {deployment.version} stays"
             return await service.move(deployment, Happening.RETURN_FAILED, why)
         service.world.boundary("returned")
+        if deployment.id not in service.versions.live and deployment.slot is not None:
+            await service.world.away(service.route.turn_away, deployment.slot)  # nobody will ever answer those
         await service.set_in_service(target)
         service.world.boundary("in-service")
         moved = await service.move(

@@ -7,12 +7,16 @@ from buildeye.deploy.processes.client import KeeperClient
 
 
 class KeeperConnections:
-    """What `routes.drain` asks: the connections at one slot's address. OutsideError: the keeper does not answer."""
+    """What `routes.drain` asks: the connections at one slot's address. OutsideError: the keeper does not answer.
+
+    `refused` is how many connections the kernel did not let the keeper cut.
+    """
 
     def __init__(self, keeper: KeeperClient, address: Address) -> None:
         self._keeper = keeper
         self._paths = [address.path] if address.path else []
         self.ports: list[int] = [] if address.path else [address.port]
+        self.refused = 0
 
     def connections(self, ports: Sequence[int]) -> int:
         """How many connections the version serves."""
@@ -20,5 +24,5 @@ class KeeperConnections:
 
     def cut(self, ports: Sequence[int]) -> int:
         """End them; how many."""
-        count, _ = self._keeper.cut(ports, self._paths)
+        count, self.refused = self._keeper.cut(ports, self._paths)
         return count

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def supervise(
     boundary: Callable[[str], None] | None = None,
 ) -> None:
     """Supervise until SIGTERM or SIGINT; everything that runs goes on running."""
+    _allow_many_files()
     writer = SampleWriter(journal)
     world = World(journal, writer, clock, run_root, environ, announce, log)
     if boundary is not None:
@@ -42,6 +44,12 @@ def supervise(
     finally:
         writer.close()
         world.close()
+
+
+def _allow_many_files() -> None:
+    """A service costs some descriptors (its sockets, its processes): allow as many as this user may have."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _until_told(supervisor: Supervisor) -> None:
