@@ -5,7 +5,6 @@ Only one of them switches traffic at a time.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
@@ -390,5 +389,4 @@ class ServiceSupervisor:
         task = self._tasks.pop(name, None)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait({task})
