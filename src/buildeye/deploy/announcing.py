@@ -19,7 +19,8 @@ from buildeye.deploy.spec import filled, load_spec, spec_of
 from buildeye.insight.commits import CommitStory
 from buildeye.model import BuildEyeError
 from buildeye.model.deployments import Deployment, HealthVerdict, State
-from buildeye.reports.deployment import DeploymentTold, speaking_signal, write_deployment_report
+from buildeye.reports.deployment import write_deployment_report
+from buildeye.reports.deploymentclaim import DeploymentTold, speaking_signal
 from buildeye.reports.words import Language
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Cutover and the way back: intend, switch, look through the public address who answers, and only then believe it."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.states import Happening
@@ -23,6 +24,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
         if live is None:
             why = await service.how_it_ended(deployment)
             return await service.move(deployment, Happening.SWITCH_FAILED, f"at the cutover: {why}")
+        serving = (await service.row()).in_service
+        if serving not in (deployment.previous, deployment.id):  # a rollback came between
+            await service.amend(deployment, previous=serving)
+            deployment = replace(deployment, previous=serving)
         wrong = await _switch(service, deployment)
         if wrong:
             return await service.move(deployment, Happening.SWITCH_FAILED, wrong)

@@ -12,6 +12,7 @@ from buildeye.deploy.judges import (
     Probe,
     RateReading,
     Standing,
+    fingerprint,
     judge_canary,
     judge_clean,
     judge_errors,
@@ -137,7 +138,7 @@ def decide(
     """
     said = verdicts(deployment, seen, limits, now)
     for kind, verdict in said.items():
-        key = _key(kind, verdict.reason, seen)
+        key = _breach_key(kind, verdict)
         if verdict.status is SignalStatus.FAIL and key not in answered:
             return Decision(Happening.ANOMALY, kind, verdict.says or verdict.reason, key, verdict.numbers)
     asks = _asks(said, seen, limits, now)
@@ -160,21 +161,24 @@ def _asks(said: Mapping[SignalKind, HealthVerdict], seen: Seen, limits: Limits, 
     found = []
     for kind, verdict in said.items():
         if verdict.reason in HELD:
-            key = _key(kind, verdict.reason, seen)
+            key = _streak_key(kind, verdict.reason, seen)
             found.append(Decision(Happening.ASK, kind, verdict.says or verdict.reason, key, verdict.numbers))
             continue
         wrong = judge_errors(seen.samples.get(kind, ()), limits.errors, now)
         if wrong.reason == "ask":
-            found.append(Decision(Happening.ASK, kind, wrong.says, _key(kind, wrong.reason, seen), wrong.numbers))
+            found.append(
+                Decision(Happening.ASK, kind, wrong.says, _streak_key(kind, wrong.reason, seen), wrong.numbers)
+            )
     return found
 
 
-def _key(kind: SignalKind, reason: str, seen: Seen) -> str:
-    """A name for the evidence behind a reason: the sample with which the present streak began."""
-    if kind is SignalKind.PROCESS:
-        return f"{kind}:{reason}:{sum(1 for run in seen.runs if run.ended is not None and not run.expected)}"
-    if kind is SignalKind.RATE and reason.startswith("rate"):
-        return f"{kind}:{reason}"
+def _breach_key(kind: SignalKind, verdict: HealthVerdict) -> str:
+    """A name for a breach. The rate's numbers grow with each task after it; the others stay those of the breach."""
+    return f"{kind}:{verdict.reason}" if kind is SignalKind.RATE else f"{kind}:{fingerprint(verdict)}"
+
+
+def _streak_key(kind: SignalKind, reason: str, seen: Seen) -> str:
+    """A name for what a person is asked about: the sample with which the present streak began."""
     first = 0
     for sample in reversed(seen.samples.get(kind, ())):
         if sample.status is SignalStatus.OK:

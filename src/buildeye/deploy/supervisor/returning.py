@@ -53,10 +53,11 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
     if deployment.state not in _WORTH_TELLING:
         return
     events = await service.world.ask(service.world.journal.events, deployment.id)
-    entered = max((each.seq for each in events if each.after is deployment.state != each.before), default=0)
+    moves = [each for each in events if each.before is not each.after]
+    entered = moves[-1].seq if moves else 0
     if any(each.event == TOLD and each.seq > entered for each in events):
         return
-    why = next((each.reason for each in reversed(events) if each.seq == entered), "")
+    why = moves[-1].reason if moves else ""
     failed = await service.world.away(service.world.announce, deployment, why)
     service.world.boundary("announced")
     await service.note(deployment, TOLD, "; ".join(failed))

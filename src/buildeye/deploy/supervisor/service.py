@@ -33,6 +33,10 @@ from buildeye.model.deployments import Baseline, Deployment, HealthSample, Proce
 
 _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
+_TOLD_AGAIN: Final = 3
+"""Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
+_LATELY_SECONDS: Final = 600.0
+"""Ends of a process within this time make its next start wait longer."""
 _TRY_AGAIN_SECONDS: Final = 2.0
 """True seconds until something that failed outside (the disk, the journal) is tried again."""
 
@@ -52,7 +56,7 @@ class ServiceSupervisor:
         self._runs: dict[str, list[ProcessRun]] = {}
         self._sources: dict[str, RateSource] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._fell: dict[str, int] = {}
+        self._lost: Fenced | None = None
 
     async def run(self) -> None:
         """Supervise until cancelled or fenced; then nothing is done any more, and all processes live on."""
@@ -60,9 +64,13 @@ class ServiceSupervisor:
             known = await self.known()
             await self.versions.take_over(known)
             await self._refresh_runs(known)
+            for each in known[:_TOLD_AGAIN]:
+                self.tell(each)  # an earlier supervisor may have ended before it could
             while True:
                 await self._once()
                 await self.changed.wait_for_change(60.0)
+                if self._lost is not None:
+                    raise self._lost
         finally:
             for task in self._tasks.values():
                 task.cancel()
@@ -71,7 +79,12 @@ class ServiceSupervisor:
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
-        ok, said = await handle(self, request)
+        try:
+            ok, said = await handle(self, request)
+        except Fenced:
+            raise
+        except BuildEyeError as e:
+            ok, said = False, str(e)
         await self.world.ask(self.world.journal.answer, self.fence, request.seq, said, ok)
         self.changed.ring()
 
@@ -226,6 +239,10 @@ class ServiceSupervisor:
             await self.note(deployment, "no-baseline", str(e))
             return None
 
+    def tell(self, deployment: Deployment) -> None:
+        """Tell people how a deployment stands, beside everything else."""
+        self._beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
+
     def drain(self, deployment_id: str, by: Deployment) -> None:
         """Let what left service finish what it has; beside everything else, and told in the journal."""
         self._beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
@@ -308,9 +325,10 @@ class ServiceSupervisor:
             self._beside(f"restart-{each.id}", self._restart(each, spec))
 
     async def _restart(self, deployment: Deployment, spec: ServiceSpec) -> None:
-        fell = self._fell.get(deployment.id, 0)
-        self._fell[deployment.id] = fell + 1
-        wait = min(spec.process.restart_seconds * 2**fell, spec.process.restart_most_seconds)
+        moment = self.world.clock.now()
+        runs = await self.world.ask(self.world.journal.runs, deployment.id)
+        fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
+        wait = min(spec.process.restart_seconds * 2 ** max(0, fell - 1), spec.process.restart_most_seconds)
         await self.world.clock.sleep(wait)
         now = await self._roles()
         if now.serving is None or now.serving.id != deployment.id or deployment.id in self.versions.live:
@@ -361,7 +379,7 @@ class ServiceSupervisor:
         try:
             await work
         except Fenced as e:
-            self.world.log(f"{self.name}: {e}")
+            self._lost = e
         except (BuildEyeError, OSError) as e:
             self.world.log(f"{self.name}: {name}: {e}")
             await asyncio.sleep(_TRY_AGAIN_SECONDS)

@@ -53,15 +53,16 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        for row in await world.ask(world.journal.services, this_host()):
-            if (self._only is not None and row.name != self._only) or not self._is_free(row):
+        for name in await world.ask(world.journal.service_names, this_host()):
+            if (self._only is not None and name != self._only) or not self._is_free(name):
                 continue
-            fence = await world.ask(world.journal.acquire, row.name, self._holder, LEASE_SECONDS)
-            if fence is not None:
+            fence = await world.ask(world.journal.acquire, name, self._holder, LEASE_SECONDS)
+            row = await world.ask(world.journal.service, name)
+            if fence is not None and row is not None:
                 await self._supervise(row, fence)
 
-    def _is_free(self, row: ServiceRow) -> bool:
-        held = self._services.get(row.name)
+    def _is_free(self, name: str) -> bool:
+        held = self._services.get(name)
         return held is None or held[1].done()
 
     async def _supervise(self, row: ServiceRow, fence: Fence) -> None:
@@ -100,10 +101,11 @@ class Supervisor:
     async def _hand_on_requests(self) -> None:
         world = self._world
         for request in await world.ask(world.journal.requests, set(self._services), self._seen):
-            self._seen = max(self._seen, request.seq)
             service, task = self._services[request.service]
             if not task.done():
-                await service.take(request)
+                with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
+                    await service.take(request)
+            self._seen = max(self._seen, request.seq)
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""

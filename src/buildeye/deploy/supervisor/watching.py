@@ -180,7 +180,10 @@ async def _act(
         return await move(rollback_reason=_as_json(decision))
     if decision.happening in (Happening.CLEAN, Happening.DEADLINE):
         return await move(closed=service.world.clock.now())
-    return await move()
+    moved = await move()
+    if moved is not None and decision.happening is Happening.ASK:
+        service.tell(moved)
+    return moved
 
 
 def _as_json(decision: Decision) -> str:
