@@ -48,6 +48,7 @@ def measure(services: int = 1_000, intervals: int = 3) -> dict[str, float]:
 
     `watched_cpu_share` is of one core, the supervisor's alone; `watched_latest_s` the latest sample of all.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything is ended
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
         folder, core = Path(name), min(os.sched_getaffinity(0))
         journal = open_journal(f"sqlite:///{folder}/deploy.sqlite")
