@@ -4,7 +4,7 @@
 
 Both ask one SQLite file with the same plain indexes. The seed reads every event of the window and then asks one query
 a task; here a judgement is one query. Three are measured: the profile classic, which must count all tasks as the seed
-does (same numbers); the reading of the default profile, which needs the oldest 200 entries into validation and no more;
+does (same numbers); the reading of the default profile, which needs the oldest 150 entries into validation and no more;
 and that reading of all tasks, whose numbers must be the seed's, as every task has a verdict. Prints one JSON object.
 """
 
@@ -28,7 +28,7 @@ import sqlalchemy as sa
 from buildeye.deploy.classic import compute_validator_approval_rate
 from buildeye.deploy.classic.tables import create_tables
 from buildeye.deploy.rates import Serving
-from buildeye.deploy.rates.tables import TablesSource
+from buildeye.deploy.rates.tables import READ_MOST, TablesSource
 
 SEED = 2
 CUTOVER = datetime(2026, 5, 28, 6, 30, tzinfo=UTC)
@@ -38,7 +38,7 @@ SERVING = Serving("deployment-2", CUTOVER, None, "v2")
 Answer = TypeVar("Answer")
 
 
-def measure(tasks: int = 10_000, repeats: int = 5) -> dict[str, float]:
+def measure(tasks: int = 10_000, repeats: int = 7) -> dict[str, float]:
     """Milliseconds and queries of each way of asking, the best of `repeats`, and how much faster than the seed's."""
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/tasks.sqlite"
@@ -50,7 +50,7 @@ def measure(tasks: int = 10_000, repeats: int = 5) -> dict[str, float]:
             assert found == (approved / total, total) and total == tasks
             seed_queries = _queries(connection, lambda: _as_the_seed_asks(connection, since))
             classic_queries = _queries(connection, lambda: compute_validator_approval_rate(connection, "p", since))
-        reading_ms, reading_queries, looks = _read(file, 200, repeats)
+        reading_ms, reading_queries, looks = _read(file, READ_MOST, repeats)
         whole_ms, whole_queries, every_look = _read(file, tasks, repeats)
         assert every_look[-1] == (approved, total) and every_look[: len(looks)] == looks
     return {

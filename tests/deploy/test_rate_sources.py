@@ -222,6 +222,7 @@ def test_counters_that_nobody_has_yet_are_no_tasks(address: str) -> None:
     """Scenario 6."""
     assert promql(address).read(Serving("d3", CUTOVER, None, "v3"), NOW) == RateReading(())
     assert promql(address).read(Serving("d3", NOW, None, "v3"), NOW) == RateReading(())
+    assert promql(address).read(Serving("d2", CUTOVER, None, "half"), NOW) == RateReading(())
 
 
 def test_the_baseline_of_counters_is_of_what_clean_deployments_served(address: str) -> None:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from buildeye.deploy.classic.tables import APPLICATION_TABLES
 from buildeye.deploy.judges.rate import RateReading, RateSettings, judge_rate
 from buildeye.deploy.rates import Serving, SourceError, Words
-from buildeye.deploy.rates.tables import TablesSource, open_tables
+from buildeye.deploy.rates.tables import READ_MOST, TablesSource, open_tables
 from buildeye.deploy.rates.tasks import ids_hash
 from buildeye.model import UsageError
 from buildeye.model.deployments import Baseline, SignalStatus
@@ -283,7 +283,7 @@ def test_a_reading_and_a_baseline_are_one_query_each(lite: Application, tasks: i
     asked: list[str] = []
     sa.event.listen(source._engine, "before_cursor_execute", lambda c, cur, text, *rest: asked.append(text))
     found = source.read(NEW, NOW)
-    assert found.judged == min(tasks, 200) and len(asked) == 1
+    assert found.judged == min(tasks, READ_MOST) and len(asked) == 1
     source.baseline([NEW], [NEW], NOW)
     assert len(asked) == 2
     source.close()

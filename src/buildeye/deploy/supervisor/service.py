@@ -5,7 +5,6 @@ Only one of them switches traffic at a time.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import KeeperConnections
 from buildeye.deploy.supervisor.plan import Roles, roles, stale
 from buildeye.deploy.supervisor.requests import handle
-from buildeye.deploy.supervisor.sampling import Asked, served_until
+from buildeye.deploy.supervisor.sampling import Asked, servings
 from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
@@ -230,11 +229,13 @@ class ServiceSupervisor:
         spec = self.spec_of(deployment)
         if not spec.rate.given:
             return None
-        served = served_until(await self.known())
-        clean = [served[each.id] for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
+        known = await self.known()
+        served = servings(known)
+        good = {each.id for each in known if each.state is State.MONITORING_WINDOW_CLEAN}
+        clean = [each for each in served if each.deployment_id in good]
         source, now = self.rate_source(deployment), self.world.clock.now().wall
         try:
-            return await self.world.away(source.baseline, clean, list(served.values()), now)
+            return await self.world.away(source.baseline, clean, served, now)
         except OutsideError as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
@@ -390,5 +391,4 @@ class ServiceSupervisor:
         task = self._tasks.pop(name, None)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait({task})

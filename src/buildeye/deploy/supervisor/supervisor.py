@@ -124,8 +124,7 @@ class Supervisor:
         for name in names:
             service, task = self._services.pop(name)
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+            await asyncio.wait({task})
             if say:
                 self._world.log(f"{name}: {say}")
             with contextlib.suppress(OutsideError):
