@@ -113,7 +113,7 @@ class Watch:
             sample = await self._ask(deployment, kind)
         stored = await service.store(sample)
         self._samples[kind].append(stored)
-        self._due[kind] = self._next(kind, stored.at, now)
+        self._due[kind] = self._next(kind, now, now)  # from its begin, so that slow answers do not stretch the interval
 
     async def _ask(self, deployment: Deployment, kind: SignalKind) -> HealthSample:
         """A probe or a canary task of the version, with the one before it as a control."""
