@@ -7,28 +7,25 @@ Only one of them switches traffic at a time.
 import asyncio
 import contextlib
 from collections.abc import Coroutine, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from buildeye.deploy.journal import DeployRequest, Fence, Fenced, ServiceRow
 from buildeye.deploy.probes import ProbeResult, run_command
-from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.rates import RateSource, rate_source
 from buildeye.deploy.routes import Route
-from buildeye.deploy.routes.drain import drain
 from buildeye.deploy.spec import ServiceSpec, spec_of
-from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.states import BEFORE_CUTOVER, IN_SERVICE, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, returning
 from buildeye.deploy.supervisor.changes import Changes
-from buildeye.deploy.supervisor.draining import KeeperConnections
-from buildeye.deploy.supervisor.plan import Roles, roles, stale
+from buildeye.deploy.supervisor.draining import drained
+from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked, served_until
-from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
+from buildeye.deploy.supervisor.versions import Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import BuildEyeError, OutsideError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import Baseline, Deployment, HealthSample, ProcessRun, State
 
 _KNOWN: Final = 60
@@ -37,6 +34,8 @@ _TOLD_AGAIN: Final = 3
 """Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
 _LATELY_SECONDS: Final = 600.0
 """Ends of a process within this time make its next start wait longer."""
+_SURE: Final = IN_SERVICE - {State.ANOMALY_DETECTED}
+"""States of the one in service in which nothing is about to be switched."""
 _TRY_AGAIN_SECONDS: Final = 2.0
 """True seconds until something that failed outside (the disk, the journal) is tried again."""
 
@@ -75,7 +74,7 @@ class ServiceSupervisor:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            self.versions.let_go()
+            await self.versions.let_go()
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
@@ -137,7 +136,11 @@ class ServiceSupervisor:
         return self._sources[deployment.id]
 
     async def may_serve(self, deployment: Deployment) -> bool:
-        """Whether a person said that a candidate may take over, to this supervisor or an earlier one."""
+        """Whether a candidate may take over: nobody else is switching, and where a person has to say so, one did."""
+        if in_the_way(deployment, await self.known()) is not None:
+            return False
+        if deployment.paused or self.spec_of(deployment).promote != "manual":
+            return not deployment.paused
         if deployment.id not in self.promoted:
             events = await self.world.ask(self.world.journal.events, deployment.id)
             self.promoted.update(deployment.id for each in events if each.event == Happening.PROMOTE)
@@ -206,11 +209,23 @@ class ServiceSupervisor:
         """Fenced is raised when another supervisor has this service by now; asked before each effect on the world."""
         await self.world.ask(self.world.journal.check, self.fence)
 
+    async def lead_to(self, slot: int, version: str) -> None:
+        """Switch the route. The fence is asked in the thread that switches, with nothing between the two."""
+
+        def switch() -> None:
+            self.world.journal.check(self.fence)
+            self.route.switch(slot, version)
+
+        await self.world.away(switch)
+
     async def hook(self, name: str, deployment: Deployment) -> ProbeResult | None:
         """Run a hook of the service; None when it has none of this name."""
         if not getattr(self.spec_of(deployment).hooks, name):
             return None
-        spec = self.world.ready(deployment)
+        try:
+            spec = self.world.ready(deployment)
+        except UsageError as e:
+            return ProbeResult(False, detail=str(e), error=True)
         await self.check_fence()
         told = {
             "BUILD_EYE_SERVICE": self.name,
@@ -232,10 +247,11 @@ class ServiceSupervisor:
             return None
         served = served_until(await self.known())
         clean = [served[each.id] for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
-        source, now = self.rate_source(deployment), self.world.clock.now().wall
+        now = self.world.clock.now().wall
         try:
+            source = self.rate_source(deployment)
             return await self.world.away(source.baseline, clean, list(served.values()), now)
-        except OutsideError as e:
+        except (OutsideError, UsageError) as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
 
@@ -252,25 +268,13 @@ class ServiceSupervisor:
         await self._end(f"drain-{deployment.id}")
         live, back = self.versions.live.get(deployment.id), self.spec_of(deployment).drain.undrain_signal
         if live is not None and back:
+            await self.check_fence()
             live.process.signal(signal_of(back))
 
     async def _drain(self, deployment_id: str, by: Deployment) -> None:
-        live, keeper = self.versions.live.get(deployment_id), self.versions.client(deployment_id)
-        left = await self.read(deployment_id)
-        if live is None or keeper is None or left is None:
-            return
-        await self._drained(by, left, live, keeper)
-
-    async def _drained(self, by: Deployment, left: Deployment, live: Live, keeper: KeeperClient) -> None:
-        """Wait until a version has no connection left, cut what is there at the deadline, and write down both."""
-        settings = self.spec_of(left).drain
-        tell = partial(live.process.signal, signal_of(settings.signal)) if settings.signal else None
-        held = KeeperConnections(keeper, self.route.private(live.slot))
-        drained = await drain(self.world.clock, held, held.ports, settings.seconds, tell)
-        cut = f"; {drained.cut} connections were cut at the deadline" if drained.cut else ""
-        cut += f"; {held.refused} could not be cut" if held.refused else ""
-        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut, "refused": held.refused}
-        await self.note(by, "drained", f"{left.version} finished its work in {drained.waited:.1f} s{cut}", numbers)
+        live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
+        if live is not None and left is not None:
+            await drained(self, by, left, live)
 
     # Keeping up
 
@@ -285,11 +289,11 @@ class ServiceSupervisor:
                 await self._end(f"go-{old.id}")
                 await self.move(old, Happening.SUPERSEDE, "a newer deployment was asked for")
             now = roles(known, (await self.row()).in_service)
-            for moving in (now.candidate, now.watched):
-                if moving is not None:
-                    self._beside(f"go-{moving.id}", self._go(moving))
+            for moving in (*at_work(known), *([now.candidate] if now.candidate is not None else [])):
+                self._beside(f"go-{moving.id}", self._go(moving))
             await self._keep_alive(now)
             await self._tidy(now)
+            await self._keep_route(known, now)
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
@@ -342,6 +346,18 @@ class ServiceSupervisor:
         self._runs[deployment.id] = await self.world.ask(self.world.journal.runs, deployment.id)
         self.changed.ring()
 
+    async def _keep_route(self, known: list[Deployment], now: Roles) -> None:
+        """See that our own sockets lead to who serves: an old supervisor may have woken in the midst of a switch."""
+        serving = self.versions.live.get(now.serving.id) if now.serving is not None else None
+        if serving is None or now.serving is None or not self.route.sockets() or self.switching.locked():
+            return
+        if now.watched not in (None, now.serving) or in_the_way(now.serving, known) is not None:
+            return
+        if now.serving.state not in _SURE or await self.world.away(self.route.current) == serving.slot:
+            return
+        self.world.log(f"{self.name}: the public address led elsewhere; it is led to {now.serving.version} again")
+        await self.lead_to(serving.slot, now.serving.version)
+
     async def _tidy(self, now: Roles) -> None:
         """Stop the processes nobody needs any more."""
         kept = now.kept()
@@ -353,10 +369,12 @@ class ServiceSupervisor:
             if deployment_id in (await self._roles()).kept():
                 return
         await self._end(f"drain-{deployment_id}")
-        keeper, live = self.versions.client(deployment_id), self.versions.live.get(deployment_id)
-        left = await self.read(deployment_id)
-        if keeper is not None and live is not None and left is not None and left.cutover is not None:
-            await self._drained(left, left, live, keeper)
+        live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
+        if live is not None and left is not None and left.cutover is not None:
+            await drained(self, left, left, live)
+        async with self.switching:  # a rollback may have led back to it meanwhile
+            if deployment_id in (await self._roles()).kept():
+                return
         await self.check_fence()
         await self.versions.stop(deployment_id)
 
@@ -380,8 +398,8 @@ class ServiceSupervisor:
             await work
         except Fenced as e:
             self._lost = e
-        except (BuildEyeError, OSError) as e:
-            self.world.log(f"{self.name}: {name}: {e}")
+        except Exception as e:  # noqa: BLE001 - what is unforeseen is said and tried again, like what fails outside
+            self.world.log(f"{self.name}: {name}: {e if isinstance(e, BuildEyeError) else repr(e)}")
             await asyncio.sleep(_TRY_AGAIN_SECONDS)
         finally:
             self.changed.ring()
