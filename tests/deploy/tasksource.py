@@ -1,4 +1,4 @@
-"""Verdicts on tasks for a supervisor to read: a real HTTP endpoint whose tasks the test adds, and that it can take down."""
+"""Verdicts on tasks for a supervisor to read: a real HTTP endpoint whose tasks the test adds, and that can be down."""
 
 import json
 import threading
@@ -49,14 +49,14 @@ def served_tasks() -> Iterator[Tasks]:
     tasks = Tasks()
 
     class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the base class names it
+        def do_GET(self) -> None:
             status, body = tasks.said()
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it
+        def log_message(self, format: str, *args: Any) -> None:
             del format, args
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)

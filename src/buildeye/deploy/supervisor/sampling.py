@@ -11,7 +11,7 @@ from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import UsageError
-from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus
+from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,23 @@ def serving_of(deployment: Deployment, until: datetime | None = None) -> Serving
     return Serving(deployment.id, since.wall, until, deployment.version)
 
 
-def served_until(deployments: Sequence[Deployment]) -> dict[str, Serving]:
-    """When each deployment served that ever did, newest first in: until the next one took over."""
-    found: dict[str, Serving] = {}
+def servings(deployments: Sequence[Deployment]) -> list[Serving]:
+    """When each deployment served that ever did, newest first in; one that was returned to served more than once.
+
+    A deployment serves from its cutover until the next one's, or until it was rolled back; then the one before it does.
+    """
+    known = {each.id: each for each in deployments}
+    found: list[Serving] = []
     until: datetime | None = None
     for each in deployments:
-        if each.cutover is not None:
-            found[each.id] = serving_of(each, until)
-            until = each.cutover.wall
+        if each.cutover is None:
+            continue
+        returned = each.closed.wall if each.state is State.ROLLED_BACK and each.closed is not None else None
+        found.append(serving_of(each, returned or until))
+        if returned is not None and each.previous in known:
+            before = known[each.previous]
+            found.append(Serving(before.id, returned, until, before.version))
+        until = each.cutover.wall
     return found
 
 

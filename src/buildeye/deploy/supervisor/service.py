@@ -5,7 +5,6 @@ Only one of them switches traffic at a time.
 """
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,13 +14,13 @@ from buildeye.deploy.probes import ProbeResult, run_command
 from buildeye.deploy.rates import RateSource, rate_source
 from buildeye.deploy.routes import Route
 from buildeye.deploy.spec import ServiceSpec, spec_of
-from buildeye.deploy.states import BEFORE_CUTOVER, IN_SERVICE, WATCHED, Happening
-from buildeye.deploy.supervisor import candidate, cutover, returning
+from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.supervisor import candidate, cutover, keeping, returning
 from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import drained
 from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
-from buildeye.deploy.supervisor.sampling import Asked, served_until
+from buildeye.deploy.supervisor.sampling import Asked, servings
 from buildeye.deploy.supervisor.versions import Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
@@ -32,10 +31,6 @@ _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
 _TOLD_AGAIN: Final = 3
 """Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
-_LATELY_SECONDS: Final = 600.0
-"""Ends of a process within this time make its next start wait longer."""
-_SURE: Final = IN_SERVICE - {State.ANOMALY_DETECTED}
-"""States of the one in service in which nothing is about to be switched."""
 _TRY_AGAIN_SECONDS: Final = 2.0
 """True seconds until something that failed outside (the disk, the journal) is tried again."""
 
@@ -149,7 +144,7 @@ class ServiceSupervisor:
     async def taken_slots(self, but: Deployment) -> set[int]:
         """Slots of living processes and of what is kept, but for one deployment's own."""
         others = {live.slot for id, live in self.versions.live.items() if id != but.id}
-        kept = (await self._roles()).kept() - {but.id}
+        kept = (await self.roles()).kept() - {but.id}
         known = await self.known()
         return others | {each.slot for each in known if each.id in kept and each.slot is not None}
 
@@ -245,23 +240,25 @@ class ServiceSupervisor:
         spec = self.spec_of(deployment)
         if not spec.rate.given:
             return None
-        served = served_until(await self.known())
-        clean = [served[each.id] for each in await self.known() if each.state is State.MONITORING_WINDOW_CLEAN]
+        known = await self.known()
+        served = servings(known)
+        good = {each.id for each in known if each.state is State.MONITORING_WINDOW_CLEAN}
+        clean = [each for each in served if each.deployment_id in good]
         now = self.world.clock.now().wall
         try:
             source = self.rate_source(deployment)
-            return await self.world.away(source.baseline, clean, list(served.values()), now)
+            return await self.world.away(source.baseline, clean, served, now)
         except (OutsideError, UsageError) as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
 
     def tell(self, deployment: Deployment) -> None:
         """Tell people how a deployment stands, beside everything else."""
-        self._beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
+        self.beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
 
     def drain(self, deployment_id: str, by: Deployment) -> None:
         """Let what left service finish what it has; beside everything else, and told in the journal."""
-        self._beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
+        self.beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
 
     async def undrain(self, deployment: Deployment) -> None:
         """Tell a version that it shall take new work again."""
@@ -278,7 +275,8 @@ class ServiceSupervisor:
 
     # Keeping up
 
-    async def _roles(self) -> Roles:
+    async def roles(self) -> Roles:
+        """Who counts now."""
         return roles(await self.known(), (await self.row()).in_service)
 
     async def _once(self) -> None:
@@ -290,10 +288,10 @@ class ServiceSupervisor:
                 await self.move(old, Happening.SUPERSEDE, "a newer deployment was asked for")
             now = roles(known, (await self.row()).in_service)
             for moving in (*at_work(known), *([now.candidate] if now.candidate is not None else [])):
-                self._beside(f"go-{moving.id}", self._go(moving))
-            await self._keep_alive(now)
+                self.beside(f"go-{moving.id}", self._go(moving))
+            keeping.keep_alive(self, now)
             await self._tidy(now)
-            await self._keep_route(known, now)
+            await keeping.keep_route(self, known, now)
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
@@ -319,61 +317,22 @@ class ServiceSupervisor:
                     await returning.tell_if_new(self, at)
                     at = None
 
-    async def _keep_alive(self, now: Roles) -> None:
-        """What serves and fell is started again in its slot, a little later each time."""
-        each = now.serving
-        if each is None or each.slot is None or each.id in self.versions.live or each.state is State.ROLLING_BACK:
-            return
-        spec = self.spec_of(each)
-        if spec.process.restart:
-            self._beside(f"restart-{each.id}", self._restart(each, spec))
-
-    async def _restart(self, deployment: Deployment, spec: ServiceSpec) -> None:
-        moment = self.world.clock.now()
-        runs = await self.world.ask(self.world.journal.runs, deployment.id)
-        fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
-        wait = min(spec.process.restart_seconds * 2 ** max(0, fell - 1), spec.process.restart_most_seconds)
-        await self.world.clock.sleep(wait)
-        now = await self._roles()
-        if now.serving is None or now.serving.id != deployment.id or deployment.id in self.versions.live:
-            return
-        assert deployment.slot is not None
-        await self.check_fence()
-        try:
-            await self.versions.start(deployment, deployment.slot)
-        except OutsideError as e:
-            self.world.log(f"{self.name}: {deployment.version} does not start again: {e}")
-        self._runs[deployment.id] = await self.world.ask(self.world.journal.runs, deployment.id)
-        self.changed.ring()
-
-    async def _keep_route(self, known: list[Deployment], now: Roles) -> None:
-        """See that our own sockets lead to who serves: an old supervisor may have woken in the midst of a switch."""
-        serving = self.versions.live.get(now.serving.id) if now.serving is not None else None
-        if serving is None or now.serving is None or not self.route.sockets() or self.switching.locked():
-            return
-        if now.watched not in (None, now.serving) or in_the_way(now.serving, known) is not None:
-            return
-        if now.serving.state not in _SURE or await self.world.away(self.route.current) == serving.slot:
-            return
-        self.world.log(f"{self.name}: the public address led elsewhere; it is led to {now.serving.version} again")
-        await self.lead_to(serving.slot, now.serving.version)
-
     async def _tidy(self, now: Roles) -> None:
         """Stop the processes nobody needs any more."""
         kept = now.kept()
         for id in [id for id in self.versions.live if id not in kept]:
-            self._beside(f"stop-{id}", self._stop(id))
+            self.beside(f"stop-{id}", self._stop(id))
 
     async def _stop(self, deployment_id: str) -> None:
         async with self.switching:
-            if deployment_id in (await self._roles()).kept():
+            if deployment_id in (await self.roles()).kept():
                 return
         await self._end(f"drain-{deployment_id}")
         live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
         if live is not None and left is not None and left.cutover is not None:
             await drained(self, left, left, live)
         async with self.switching:  # a rollback may have led back to it meanwhile
-            if deployment_id in (await self._roles()).kept():
+            if deployment_id in (await self.roles()).kept():
                 return
         await self.check_fence()
         await self.versions.stop(deployment_id)
@@ -385,7 +344,7 @@ class ServiceSupervisor:
 
     # Tasks
 
-    def _beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the rest, unless it runs already; what fails outside is tried again by and by."""
         running = self._tasks.get(name)
         if running is not None and not running.done():
@@ -408,5 +367,4 @@ class ServiceSupervisor:
         task = self._tasks.pop(name, None)
         if task is not None and task is not asyncio.current_task():
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+            await asyncio.wait({task})

@@ -34,7 +34,6 @@ class Supervisor:
         self._lease_seconds = lease_seconds
         self._said: dict[str, str] = {}
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
-        self._seen = 0
 
     async def run(self) -> None:
         """Take services whose lease is free, serve requests, renew; ends only when cancelled."""
@@ -119,11 +118,11 @@ class Supervisor:
 
     async def _hand_on_requests(self) -> None:
         world = self._world
-        for request in await world.ask(world.journal.requests, set(self._services), self._seen):
-            service, task = self._services[request.service]
-            if not task.done():
-                await service.take(request)
-            self._seen = max(self._seen, request.seq)
+        for request in await world.ask(world.journal.requests, set(self._services), 0):
+            service, task = self._services.get(request.service, (None, None))
+            if service is not None and task is not None and not task.done():
+                with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
+                    await service.take(request)
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""
@@ -142,8 +141,7 @@ class Supervisor:
         for name in names:
             service, task = self._services.pop(name)
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+            await asyncio.wait({task})
             service.route.close()
             if say:
                 self._world.log(f"{name}: {say}")
