@@ -10,7 +10,8 @@ from buildeye.model.deployments import Deployment, State
 SLOTS: Final = 4
 """Listening sockets of a service: in service, kept warm, candidate, and one to start an older version in."""
 
-_AT_WORK: Final = WATCHED | {State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK}
+_SWITCHING: Final = frozenset({State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK})
+_AT_WORK: Final = WATCHED | _SWITCHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,16 @@ def roles(deployments: Sequence[Deployment], in_service: str) -> Roles:
     serving = known.get(in_service)
     warm = known.get(watched.previous) if watched is not None else None
     return Roles(serving, warm, watched, candidate)
+
+
+def at_work(deployments: Sequence[Deployment]) -> list[Deployment]:
+    """Deployments that took over or are about to, and whose end is open; more than one while traffic goes back."""
+    return [each for each in deployments if each.state in _AT_WORK]
+
+
+def in_the_way(deployment: Deployment, deployments: Sequence[Deployment]) -> Deployment | None:
+    """Another deployment that is about to switch traffic, forth or back; a candidate waits until it has."""
+    return next((each for each in deployments if each.state in _SWITCHING and each.id != deployment.id), None)
 
 
 def stale(deployments: Sequence[Deployment]) -> list[Deployment]:

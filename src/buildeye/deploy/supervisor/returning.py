@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from buildeye.deploy.clock import later
 from buildeye.deploy.probes import run_command
 from buildeye.deploy.states import Happening
+from buildeye.model import UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
     if any(each.event == TOLD and each.seq > entered for each in events):
         return
     why = moves[-1].reason if moves else ""
+    await service.check_fence()
     failed = await service.world.away(service.world.announce, deployment, why)
     service.world.boundary("announced")
     await service.note(deployment, TOLD, "; ".join(failed))
@@ -88,7 +90,11 @@ async def _schema(service: "ServiceSupervisor", deployment: Deployment) -> str |
     spec = service.spec_of(deployment)
     if not spec.rollback.schema_command:
         return None
-    ready = service.world.ready(deployment)
+    try:
+        ready = service.world.ready(deployment)
+    except UsageError as e:
+        service.world.log(f"{service.name}: rollback.schema_command: {e}")
+        return None
     seconds = service.world.clock.real(spec.hooks.timeout_seconds)
     environment, directory = dict(ready.environment), Path(ready.directory)
     ran = await run_command(ready.rollback.schema_command, seconds, environment=environment, directory=directory)

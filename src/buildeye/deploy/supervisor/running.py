@@ -15,7 +15,7 @@ from typing import Final
 
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import Journal, SampleWriter, this_holder
-from buildeye.deploy.supervisor.supervisor import Supervisor
+from buildeye.deploy.supervisor.supervisor import LEASE_SECONDS, Supervisor
 from buildeye.deploy.supervisor.world import Announce, World
 from buildeye.model import OutsideError
 
@@ -32,6 +32,7 @@ def supervise(
     log: Callable[[str], None],
     only: str | None = None,
     boundary: Callable[[str], None] | None = None,
+    lease_seconds: float = LEASE_SECONDS,
 ) -> None:
     """Supervise until SIGTERM or SIGINT; everything that runs goes on running."""
     _allow_many_files()
@@ -40,7 +41,7 @@ def supervise(
     if boundary is not None:
         world = World(journal, writer, clock, run_root, environ, announce, log, boundary)
     try:
-        asyncio.run(_until_told(Supervisor(world, this_holder(uuid.uuid4().hex), only)))
+        asyncio.run(_until_told(Supervisor(world, this_holder(uuid.uuid4().hex), only, lease_seconds)))
     finally:
         writer.close()
         world.close()

@@ -107,7 +107,7 @@ class Watch:
             exits = sum(1 for run in service.runs_of(deployment.id) if run.ended is not None and not run.expected)
             sample = process_sample(world, deployment, live is not None, pid, exits)
         elif kind is SignalKind.RATE:
-            sample, reading = await rate_sample(world, deployment, service.rate_source(deployment))
+            sample, reading = await rate_sample(world, deployment, service.rate_source)
             self._reading = reading or self._reading
         else:
             sample = await self._ask(deployment, kind)
