@@ -39,7 +39,7 @@ async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     refused = await _refused(service, deployment, events)
     if refused:
         return await service.move(deployment, Happening.HOLD, refused, numbers=numbers)
-    return await service.move(deployment, Happening.ROLL_BACK, last.reason if last is not None else "", numbers=numbers)
+    return await service.move(deployment, Happening.ROLL_BACK, "goes back by itself", numbers=numbers)
 
 
 async def keep_schema(service: "ServiceSupervisor", deployment: Deployment) -> None:

@@ -153,6 +153,12 @@ class Versions:
             self._let_go(live)
         self.live.clear()
 
+    async def end_keepers(self) -> None:
+        """Let every keeper of the service go; after that nobody holds its sockets for it."""
+        for folder in run_folders(self._world.folder(self._service)):
+            await self._world.away(_let_go, folder, self._world.clock)
+        self._old_keepers.clear()
+
     def slots(self) -> set[int]:
         """The slots that living processes have."""
         return {live.slot for live in self.live.values()}
