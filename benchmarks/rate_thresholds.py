@@ -1,4 +1,4 @@
-"""Calibrate the rate test anew and print src/buildeye/knowledge/tables/rate-thresholds.toml; about ten seconds.
+"""Calibrate the rate test anew and print src/buildeye/knowledge/tables/rate-thresholds.toml; about a minute.
 
 python benchmarks/rate_thresholds.py > src/buildeye/knowledge/tables/rate-thresholds.toml
 """
@@ -6,7 +6,7 @@ python benchmarks/rate_thresholds.py > src/buildeye/knowledge/tables/rate-thresh
 from buildeye.deploy.judges.fisher import calibrate
 
 ALPHAS = (0.05, 0.01)
-TASKS = (20, 30, 50)
+TASKS = (20, 30, 50, 100)
 BASELINES = (10, 15, 20, 30, 50, 75, 100, 150, 200)
 
 HEAD = """\

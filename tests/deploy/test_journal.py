@@ -16,8 +16,10 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from buildeye.deploy.journal import Journal, SampleWriter, open_journal
+from buildeye.deploy.journal import Journal, SampleWriter, open_journal, schema
 from buildeye.deploy.journal.rows import wall_of, wall_text
+from buildeye.deploy.journal.schema import NEWEST, VERSION_TABLE
+from buildeye.deploy.journal.tables import SERVICE
 from buildeye.deploy.states import TERMINAL, TRANSITIONS, Happening, following
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Baseline, Deployment, ProcessRun, SignalKind, SignalStatus, State
@@ -274,6 +276,28 @@ def test_old_samples_of_closed_deployments_are_forgotten_and_no_others(journal: 
     assert journal.events("old") != []
 
 
+@pytest.mark.parametrize("said, kept", [
+    ("plain", "plain"), ("größer 漢", "größer 漢"), ("nul \0 here", "nul \ufffd here"),
+    ("half \udcff", "half \ufffd\ufffd\ufffd"),
+])  # fmt: skip
+def test_whatever_a_program_says_can_be_kept(journal: Journal, said: str, kept: str) -> None:
+    journal.create(replace(deployment("d1"), note=said))
+    journal.add_samples(None, [sample("d1", detail=said)])
+    journal.note(None, "d1", "hook", said, {"said": said}, moment())
+    here = journal.deployment("d1")
+    assert here is not None and here.note == kept
+    assert [s.detail for s in journal.samples("d1")] == [kept]
+    assert [(e.reason, e.numbers) for e in journal.events("d1")][1:] == [
+        (kept, {"said": said})
+    ]  # JSON has escapes for it
+
+
+def test_numbers_that_are_none_are_kept_as_null(journal: Journal) -> None:
+    numbers = {"a": float("nan"), "b": [float("inf"), {"c": 1.5}], "d": Path("x"), "e": (1, None)}
+    journal.add_samples(None, [replace(sample("d1"), numbers=numbers)])
+    assert journal.samples("d1")[0].numbers == {"a": None, "b": [None, {"c": 1.5}], "d": "x", "e": [1, None]}
+
+
 RUN = ProcessRun("d1", 1, "nonce", BOOT, 4242, 777, 4241, 770, started=moment(1))
 
 
@@ -456,6 +480,19 @@ def test_a_journal_of_a_newer_version_is_left_alone(dsn: str, opened: Callable[[
         connection.execute(sa.text("UPDATE deploy_journal_version SET version_num = '9999'"))
     with pytest.raises(OutsideError, match="newer Build-Eye"):
         open_journal(dsn)
+
+
+def test_an_open_journal_has_the_newest_revision_that_is_shipped(journal: Journal) -> None:
+    with journal._engine.connect() as connection:
+        revision = connection.scalar(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    shipped = max(path.name[:4] for path in Path(schema.__file__).parent.glob("versions/0*.py"))
+    assert revision == NEWEST == shipped
+
+
+def test_what_migrations_make_is_what_statements_see(journal: Journal) -> None:
+    made = sa.inspect(journal._engine)
+    for table in SERVICE.metadata.sorted_tables:
+        assert [c["name"] for c in made.get_columns(table.name)] == [c.name for c in table.columns]
 
 
 def test_every_state_and_happening_of_the_table_can_be_kept(journal: Journal) -> None:

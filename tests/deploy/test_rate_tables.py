@@ -13,12 +13,12 @@ import pytest
 import sqlalchemy as sa
 
 from buildeye.deploy.classic.tables import APPLICATION_TABLES
-from buildeye.deploy.judges.rate import RateReading
+from buildeye.deploy.judges.rate import RateReading, RateSettings, judge_rate
 from buildeye.deploy.rates import Serving, SourceError, Words
-from buildeye.deploy.rates.tables import TablesSource, open_tables
+from buildeye.deploy.rates.tables import READ_MOST, TablesSource, open_tables
 from buildeye.deploy.rates.tasks import ids_hash
 from buildeye.model import UsageError
-from buildeye.model.deployments import Baseline
+from buildeye.model.deployments import Baseline, SignalStatus
 from tests.deploy.postgres import fresh_database, running_postgres
 
 CUTOVER = datetime(2026, 5, 28, 6, 30, tzinfo=UTC)
@@ -149,6 +149,22 @@ def test_a_late_task_belongs_to_the_version_that_served_it(application: Applicat
     assert read(application, OLD).looks == ((0, 1), (0, 2), (0, 3))
 
 
+def test_rejections_of_the_old_version_after_the_cutover_are_no_failure_of_the_new_one(lite: Application) -> None:
+    """Scenarios 27 and 28, through the judge; the same rejections of the new version are one."""
+    for number in range(50):
+        lite.judged(f"before{number}", -200 + number, approved=number >= 5, by="d1")
+    for number in range(15):
+        lite.judged(f"late{number}", 1 + number, approved=False, by="d1")
+        lite.judged(f"new{number}", 1 + number, approved=True, by="d2")
+        lite.judged(f"bad{number}", 1 + number, approved=False, by="d3")
+    with closing(lite.source()) as source:
+        baseline = source.baseline([OLD], [OLD], CUTOVER)
+        verdicts = [judge_rate(source.read(Serving(name, CUTOVER), NOW), baseline, RateSettings()).status
+                    for name in ("d2", "d3")]  # fmt: skip
+        assert baseline is not None and (baseline.good, baseline.total) == (45, 50)
+        assert verdicts == [SignalStatus.OK, SignalStatus.FAIL]
+
+
 def test_a_version_that_is_deployed_again_starts_from_nothing(application: Application) -> None:
     for number in range(30):
         application.judged(f"before {number}", -60 + number, approved=True, by="v2")
@@ -267,7 +283,7 @@ def test_a_reading_and_a_baseline_are_one_query_each(lite: Application, tasks: i
     asked: list[str] = []
     sa.event.listen(source._engine, "before_cursor_execute", lambda c, cur, text, *rest: asked.append(text))
     found = source.read(NEW, NOW)
-    assert found.judged == min(tasks, 200) and len(asked) == 1
+    assert found.judged == min(tasks, READ_MOST) and len(asked) == 1
     source.baseline([NEW], [NEW], NOW)
     assert len(asked) == 2
     source.close()

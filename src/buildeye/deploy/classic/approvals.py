@@ -13,12 +13,7 @@ from buildeye.model import OutsideError, UsageError
 
 _FORMAT: Final = "%Y-%m-%d %H:%M:%S"
 
-# Most events name another status: those whose text can not hold the word are not read as JSON. JSON may write any
-# letter as \uXXXX, so a text with such a mark is read.
-_REACHED: Final = r"""
-CASE WHEN instr(payload, 'validating') OR instr(payload, '\u') THEN json_extract(payload, '$.to_status') END
-    = 'validating'
-"""
+_REACHED: Final = "json_extract(payload, '$.to_status') = 'validating'"
 _EVENTS: Final = """
 FROM execution_event AS validated
 WHERE project_id = :project AND event_type = 'task_status_changed' AND created_at >= :since

@@ -63,18 +63,11 @@ def run_monitor_cycle(
         least_tasks=min_task_count,
         window_hours=window_hours,
     )
-
-    def rate() -> Signal:
-        if baseline_validator_rate is None:
-            return no_baseline_signal()
-        approvals = count_approvals(conn, project_id, window_start_text)
-        return rate_signal(approvals, baseline_validator_rate, validator_threshold)
-
     looks: dict[SignalKind, Look] = {
         SignalKind.PROCESS: lambda: process_signal(not reap_if_exited(pid)),
         SignalKind.HTTP: lambda: check_http_health(port),
         SignalKind.CANARY: lambda: check_canary_task(port),
-        SignalKind.RATE: rate,
+        SignalKind.RATE: lambda: _rate(conn, project_id, baseline_validator_rate, window_start_text, limits),
     }
     if not run_canary:
         del looks[SignalKind.CANARY]
@@ -84,6 +77,14 @@ def run_monitor_cycle(
     elapsed_hours = (now() - moment_of(window_start_text).timestamp()) / 3600.0
     tasks = tasks_since(conn, project_id, window_start_text)
     return _left(conn, deployment_id, status_after(elapsed_hours, tasks, limits), latest)
+
+
+def _rate(
+    conn: sqlite3.Connection, project_id: str, baseline: Number | None, since_text: str, limits: Limits
+) -> Signal:
+    if baseline is None:
+        return no_baseline_signal()
+    return rate_signal(count_approvals(conn, project_id, since_text), baseline, limits.deviation)
 
 
 def _until_anomaly(

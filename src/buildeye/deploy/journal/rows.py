@@ -4,6 +4,8 @@ Wall time is text in UTC, `2026-12-01 11:05:00.123`: it sorts, also among what S
 Read are that, SQLite's form without a fraction, and ISO 8601 with T and Z or an offset.
 """
 
+import json
+import math
 import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -52,6 +54,26 @@ def moment_of(row: Row, name: str, wall: str = "") -> Moment | None:
     return Moment(wall_of(text), getattr(row, f"{name}_boot"), getattr(row, f"{name}_ticks"))
 
 
+def json_text(value: object) -> str:
+    """JSON as both databases take it: a number that is none, and infinity, are null; other values are texts."""
+    try:
+        return json.dumps(value, allow_nan=False, default=str)
+    except ValueError:
+        return json.dumps(_finite(value), allow_nan=False, default=str)
+
+
+def _finite(value: object) -> object:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_finite(inner) for inner in value]
+        case _:
+            return value
+
+
 def told(moment: Moment | None) -> Moment:
     """A moment that a row must have; the beginning of time where a stranger wrote none."""
     return moment or Moment(datetime.fromtimestamp(0, UTC), "", 0.0)
@@ -59,7 +81,8 @@ def told(moment: Moment | None) -> Moment:
 
 def derived_id(*parts: object) -> str:
     """An id that follows from what it names, so that writing the same again has no effect."""
-    return str(uuid.uuid5(_OURS, "\x1f".join(map(str, parts))))
+    named = "\x1f".join(map(str, parts)).encode("utf-8", "backslashreplace").decode()
+    return str(uuid.uuid5(_OURS, named))
 
 
 def deployment_row(deployment: Deployment) -> dict[str, object]:

@@ -43,9 +43,10 @@ def judge_http(probes: Sequence[Probe], control: Sequence[Probe], settings: Http
     """What the probes of the new version say, oldest first; `control` are probes of the old one, made after failures.
 
     Every probe is judged with what came before it, so that it does not matter how often it is asked: FAIL when the rule
-    was met at any of them. A failure beside which the old version failed too is shared: INSUFFICIENT "both-fail" when
-    at least half of the last failures in a row are, or when a window is bad only with them. A failure with no control
-    probe between it and the next probe is the new version's own.
+    was met at any of them. Where it is asked after each probe, those of the last window are all it needs. A failure
+    beside which the old version failed too is shared: INSUFFICIENT "both-fail" when at least half of the last failures
+    in a row are, or when a window is bad only with them. A failure with no control probe between it and the next probe
+    is the new version's own.
     Reasons: no-probes, both-fail, failing (INSUFFICIENT); http-down, http-flaps (FAIL); http-answers (OK);
     http-unknown (ERROR, the last probe could not be made). Numbers: in_a_row; failed, shared and probes of the window.
     """

@@ -71,7 +71,7 @@ def rate_source(
     `warehouse` is one that is open already, as one process opens an embedded one only once. `token` is for Prometheus,
     and goes before a user and password in `url`. UsageError: an address is none.
     """
-    read_most = max(READ_MOST, 4 * settings.tasks)
+    read_most = max(READ_MOST, 3 * settings.tasks)
     match settings.source:
         case "none":
             return None

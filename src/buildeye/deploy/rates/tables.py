@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from buildeye.deploy.judges.rate import RateReading
 
-READ_MOST: Final = 200
-"""Entries into validation of one reading: four times the 50 judged tasks that the test looks at."""
+READ_MOST: Final = 150
+"""Entries into validation of one reading, the oldest: three times the 50 judged tasks that the test looks at. With a
+fifth of them pending, which is the most it takes, 63 would do."""
 _CONNECT_SECONDS: Final = 10
 _MOST_SERVINGS: Final = 50  # newest clean deployments that a baseline is read of
 

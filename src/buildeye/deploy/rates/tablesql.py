@@ -101,11 +101,7 @@ _SQLITE: Final = _Dialect(
     sorted="created_at",
     status="json_extract(payload, '$.to_status')",
     said="(json_extract(payload, '$.{key}') || '')",
-    # Most events name another status; a text without the word is not read as JSON, which may write it with \u.
-    reached=r"""
-        CASE WHEN instr(payload, :validating) OR instr(payload, '\u') THEN json_extract(payload, '$.to_status') END
-            = :validating
-    """,
+    reached="json_extract(payload, '$.to_status') = :validating",
     # A text that is no time counts, so that it is met and told.
     since="coalesce(julianday(created_at) >= julianday({name}), 1)",
     until="coalesce(julianday(created_at) < julianday({name}), 1)",

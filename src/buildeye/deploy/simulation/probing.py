@@ -34,121 +34,133 @@ def probe_until(scenario: Scenario, until: float, rules: Rules, rng: Random) -> 
     """Probe from the cutover to `until`, and on as long as the last probe failed."""
     walk = _Walk(scenario, rules, rng)
     while walk.at < until or walk.is_failing:
-        due = walk.good_stretch(until)
+        due = walk.skip_good(until)
         if walk.at >= until and not walk.is_failing:
             break
-        if due is None:
-            continue
         if walk.probe(due):
             return Probing(walk.at, walk.at, walk.held)
-        walk.at += next_probe(walk.probes, rules.http_interval, rules.http)
+        walk.at += walk.pause
     return Probing(None, max(until, walk.at), walk.held)
 
 
 class _Walk:
-    """Probes one after another. `probes` holds what a window reaches, and is empty where all of that answered."""
+    """Probes one after another, kept as a pattern: what a judge says depends on nothing else of a history.
+
+    `before` good probes, as many as a window reaches; then of each failure (good probes since the one before it, did
+    the old version answer); then `good` probes.
+    """
 
     def __init__(self, scenario: Scenario, rules: Rules, rng: Random) -> None:
-        self.scenario, self.rules, self.rng = scenario, rules, rng
-        self.start = self.at = rng.random() * rules.http_interval
-        self.probes: list[Probe] = []
-        self.control: list[Probe] = []
+        self.scenario, self.rng = scenario, rng
+        self.judged = judged_patterns(rules)
+        self.interval, self.window = rules.http_interval, rules.http.window_seconds
+        self.at = rng.random() * self.interval
+        self.before = self.good = 0
+        self.failures: list[tuple[int, bool]] = []
+        self.failed_at: list[float] = []
         self.held = False
-        self._good, self._span = _after_flake(rules)
-        self._harmless = _is_harmless(rules)
-        self._left: int | None = None  # good probes before the next flake, where that is drawn already
 
     @property
     def is_failing(self) -> bool:
         """Did the last probe fail?"""
-        return bool(self.probes) and not self.probes[-1].ok
+        return bool(self.failures) and not self.good
+
+    @property
+    def pause(self) -> float:
+        """Seconds to the next probe."""
+        return self.judged.pause(self.good) if self.failures else self.interval
 
     def probe(self, due: bool) -> bool:
         """Make one probe, a flake if one is `due`, and ask the judge after a failure: does the version fail?"""
         down, flake = is_down(self.scenario, self.at), self.scenario.http_flake
-        if not self.probes:
-            self._remember_good()
-        self.probes.append(Probe(not due and not down and self.rng.random() >= flake, moment(self.at)))
-        if not wants_control(self.probes):
+        if not due and not down and self.rng.random() >= flake:
+            self._answered(1)
             return False
-        old_is_down = self.scenario.shared and down
-        self.control.append(Probe(not old_is_down and self.rng.random() >= flake, moment(self.at + _BESIDE)))
-        _forget(self.probes, self.control, self.at - self.rules.http.window_seconds)
-        verdict = judge_http(self.probes, self.control, self.rules.http, moment(self.at))
-        self.held = self.held or verdict.reason == "both-fail"
-        return verdict.status is SignalStatus.FAIL
+        old_answers = not (self.scenario.shared and down) and self.rng.random() >= flake
+        self.failures.append((self.good, old_answers))
+        self.failed_at.append(self.at)
+        self.good = 0
+        self._forget()
+        status, reason = self.judged.verdict(self.before, tuple(self.failures))
+        self.held = self.held or reason == "both-fail"
+        return status is SignalStatus.FAIL
 
-    def good_stretch(self, until: float) -> bool | None:
-        """Go over the probes that answer up to the next flake, trouble or end.
-
-        True: the probe at `at` is a flake. False: it is to be drawn. None: all a window reaches has answered by now.
-        """
+    def skip_good(self, until: float) -> bool:
+        """Go over the probes that answer up to the next flake, trouble or end: is the probe at `at` a flake?"""
         limit = min(until, _next_trouble(self.scenario, self.at))
         if limit <= self.at:
             return False
-        left = self._left if self._left is not None else _good_probes(self.scenario.http_flake, self.rng)
-        self._left = None
-        if not self.probes:
-            interval = self.rules.http_interval
-            many = min(left, math.ceil((limit - self.at) / interval))
-            self.at += many * interval
-            if self.at >= limit:
-                return False
-            return None if self._passes_lone_flake(limit) else True
-        failed = next(probe.at.ticks for probe in reversed(self.probes) if not probe.ok)
+        left = _good_probes(self.scenario.http_flake, self.rng)
         while left and self.at < limit:
-            if self.at - failed > self.rules.http.window_seconds:
-                self.probes.clear()
-                return None
-            self.probes.append(Probe(True, moment(self.at)))
-            self.at += next_probe(self.probes, self.rules.http_interval, self.rules.http)
-            left -= 1
+            pause = self.pause
+            many = min(left, math.ceil((limit - self.at) / pause)) if pause == self.interval else 1
+            self.at += (many - 1) * pause
+            self._answered(many)
+            self.at += self.pause
+            left -= many
+        if self.failures and self.at - self.failed_at[-1] > self.window:
+            self.before, self.good = self.judged.most_before, 0
+            self.failures.clear()
+            self.failed_at.clear()
         return not left and self.at < limit
 
-    def _passes_lone_flake(self, limit: float) -> bool:
-        """Draw whether the flake at `at` is the only one within a window; if so go to where no window reaches it.
+    def _forget(self) -> None:
+        """Drop first failures that no window reaches, where the next one followed at once."""
+        while self.at - self.failed_at[0] > self.window and self.failures[1][0] == 0:
+            del self.failures[0], self.failed_at[0]
+            self.before = 0
 
-        A lone flake is the same history wherever it is, so the judge is asked about it once.
-        """
-        if not self._harmless or self.at + self._span >= limit or self.at - self.start < self._span:
-            return False
-        flake = self.scenario.http_flake
-        alone = (1 - flake) ** self._good
-        if self.rng.random() < alone:
-            self.at += self._span
-            return True
-        if flake < 1:
-            self._left = min(
-                self._good - 1, math.floor(math.log(1 - self.rng.random() * (1 - alone)) / math.log1p(-flake))
-            )
-        return False
+    def _answered(self, many: int) -> None:
+        if self.failures:
+            self.good += many
+        else:
+            self.before = min(self.before + many, self.judged.most_before)
 
-    def _remember_good(self) -> None:
-        """The probes before `at` that a window reaches; they all answered."""
+
+class _Judged:
+    """The real judge's verdicts on patterns of probes, each asked for once."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+        self.most_before = int(rules.http.window_seconds / rules.http_interval)
+        self._known: dict[tuple[int, tuple[tuple[int, bool], ...]], tuple[SignalStatus, str]] = {}
+        probes, self._pauses = [Probe(False, moment(0))], list[float]()
+        while (pause := next_probe(probes, rules.http_interval, rules.http)) != rules.http_interval:
+            self._pauses.append(pause)
+            probes.append(Probe(True, moment(0)))
+
+    def pause(self, good: int) -> float:
+        """Seconds to the next probe, so many good ones after a failure."""
+        return self._pauses[good] if good < len(self._pauses) else self.rules.http_interval
+
+    def verdict(self, before: int, failures: tuple[tuple[int, bool], ...]) -> tuple[SignalStatus, str]:
+        """Status and reason at the last of these failures."""
+        key = before, failures
+        if key not in self._known:
+            self._known[key] = self._ask(before, failures)
+        return self._known[key]
+
+    def _ask(self, before: int, failures: tuple[tuple[int, bool], ...]) -> tuple[SignalStatus, str]:
         interval = self.rules.http_interval
-        many = min(int(self.rules.http.window_seconds / interval), round((self.at - self.start) / interval))
-        self.probes += [Probe(True, moment(self.at - k * interval)) for k in range(many, 0, -1)]
+        probes = [Probe(True, moment(-k * interval)) for k in range(before, 0, -1)]
+        control: list[Probe] = []
+        at = 0.0
+        for place, (good, old_answers) in enumerate(failures):
+            for k in range(good if place else 0):
+                probes.append(Probe(True, moment(at)))
+                at += self.pause(k + 1)
+            probes.append(Probe(False, moment(at)))
+            if wants_control(probes):
+                control.append(Probe(old_answers, moment(at + _BESIDE)))
+            at += self.pause(0)
+        verdict = judge_http(probes, control, self.rules.http, probes[-1].at)
+        return verdict.status, verdict.reason
 
 
-@lru_cache(maxsize=16)
-def _after_flake(rules: Rules) -> tuple[int, float]:
-    """(good probes after a lone flake that are in one window with it, seconds from it to the first that is not)."""
-    probes, at, good = [Probe(False, moment(0))], 0.0, 0
-    while True:
-        at += next_probe(probes, rules.http_interval, rules.http)
-        if at > rules.http.window_seconds:
-            return good, at
-        probes.append(Probe(True, moment(at)))
-        good += 1
-
-
-@lru_cache(maxsize=16)
-def _is_harmless(rules: Rules) -> bool:
-    """Does the judge let a version off that lost one probe in a window of good ones?"""
-    interval = rules.http_interval
-    good = [Probe(True, moment(-k * interval)) for k in range(int(rules.http.window_seconds / interval), 0, -1)]
-    control = [Probe(True, moment(_BESIDE))]
-    return judge_http([*good, Probe(False, moment(0))], control, rules.http, moment(0)).status is not SignalStatus.FAIL
+@lru_cache(maxsize=8)
+def judged_patterns(rules: Rules) -> _Judged:
+    """The verdicts known by now under these rules."""
+    return _Judged(rules)
 
 
 def _good_probes(flake: float, rng: Random) -> int:
@@ -176,10 +188,3 @@ def is_down(scenario: Scenario, at: float) -> bool:
     return flap is not None and at >= flap and (at - flap) % scenario.flap_seconds < (
         scenario.flap_share * scenario.flap_seconds
     )  # fmt: skip
-
-
-def _forget(probes: list[Probe], control: list[Probe], before: float) -> None:
-    """Drop what no window reaches any more."""
-    for kept in (probes, control):
-        old = next((k for k, probe in enumerate(kept) if probe.at.ticks >= before), len(kept))
-        del kept[:old]

@@ -41,8 +41,9 @@ def watch(scenario: Scenario, rules: Rules, rng: Random) -> Ending:
     }
     asked = _asks(scenario, rules)
     first = min(found, key=lambda kind: found[kind])
-    closed, verdict = _closes(tasks, baseline, canaries, rules)
-    until = min(found[first], closed, asked)
+    acts = min(found[first], asked)
+    closed, verdict = _closes(tasks, baseline, canaries, rules, acts)
+    until = min(acts, closed)
     probing = probe_until(scenario, until, rules, rng)
     held = probing.held or canaries.held
     if probing.failed is not None:
@@ -127,9 +128,13 @@ class _Canaries:
         return not down and rng.random() >= scenario.canary_flake
 
 
-def _closes(tasks: Tasks, baseline: Baseline, canaries: _Canaries, rules: Rules) -> tuple[float, Outcome]:
-    """When the window closes if nothing fails, and how: asked at its end and whenever evidence has come since."""
+def _closes(
+    tasks: Tasks, baseline: Baseline, canaries: _Canaries, rules: Rules, until: float
+) -> tuple[float, Outcome]:  # fmt: skip
+    """When the window closes, if before `until`, and how: asked at its end and whenever evidence has come since."""
     for at in _occasions(tasks, canaries, rules):
+        if at >= until:
+            break
         judged = tasks.judged(at)
         reading = RateReading(tasks.looks[:judged], tasks.unjudged(at))
         standing = Standing(
@@ -147,7 +152,7 @@ def _closes(tasks: Tasks, baseline: Baseline, canaries: _Canaries, rules: Rules)
             return at, Outcome.CLEAN
         if verdict.reason == "deadline":
             return at, Outcome.INSUFFICIENT
-    return rules.clean.deadline_seconds, Outcome.INSUFFICIENT
+    return _NEVER, Outcome.INSUFFICIENT
 
 
 def _occasions(tasks: Tasks, canaries: _Canaries, rules: Rules) -> Iterator[float]:

@@ -31,7 +31,8 @@ class Changes:
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(waiting, seconds)
+            async with asyncio.timeout(seconds):
+                await waiting
         self._waiting.discard(waiting)
         rung = self._seen.get(task, 0) != self._count
         self._seen[task] = self._count

@@ -12,6 +12,7 @@ from buildeye.deploy.judges import (
     Probe,
     RateReading,
     Standing,
+    fingerprint,
     judge_canary,
     judge_clean,
     judge_errors,
@@ -35,6 +36,9 @@ from buildeye.model.deployments import (
 
 HELD: frozenset[str] = frozenset({"both-fail", "environment"})
 """Reasons of a judge that mean: not this version's doing; hold, and tell a person."""
+
+NO_EARLIER_RATE: frozenset[str] = frozenset({"no-baseline", "small-baseline"})
+"""Reasons of the rate's judge that mean: there is nothing to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +125,19 @@ def closing(
         canaries_passed=passed,
         http_good=said[SignalKind.HTTP].status is SignalStatus.OK,
         process_good=said[SignalKind.PROCESS].status is SignalStatus.OK,
-        rate_good=SignalKind.RATE not in said or said[SignalKind.RATE].status is SignalStatus.OK,
+        rate_good=_rate_is_good(said.get(SignalKind.RATE), reading, limits),
         watched_seconds=seen.watched_seconds,
     )
     return judge_clean(standing, limits.clean)
+
+
+def _rate_is_good(verdict: HealthVerdict | None, reading: RateReading | None, limits: Limits) -> bool:
+    """Whether nothing is held against the rate; without an earlier one (the first version) enough verdicts are all."""
+    if verdict is None or limits.rate is None or verdict.status is SignalStatus.OK:
+        return True
+    if verdict.reason not in NO_EARLIER_RATE or reading is None:
+        return False
+    return reading.unjudged <= limits.rate.most_unjudged * (reading.judged + reading.unjudged)
 
 
 def decide(
@@ -137,7 +150,7 @@ def decide(
     """
     said = verdicts(deployment, seen, limits, now)
     for kind, verdict in said.items():
-        key = _key(kind, verdict.reason, seen)
+        key = _breach_key(kind, verdict)
         if verdict.status is SignalStatus.FAIL and key not in answered:
             return Decision(Happening.ANOMALY, kind, verdict.says or verdict.reason, key, verdict.numbers)
     asks = _asks(said, seen, limits, now)
@@ -160,21 +173,24 @@ def _asks(said: Mapping[SignalKind, HealthVerdict], seen: Seen, limits: Limits, 
     found = []
     for kind, verdict in said.items():
         if verdict.reason in HELD:
-            key = _key(kind, verdict.reason, seen)
+            key = _streak_key(kind, verdict.reason, seen)
             found.append(Decision(Happening.ASK, kind, verdict.says or verdict.reason, key, verdict.numbers))
             continue
         wrong = judge_errors(seen.samples.get(kind, ()), limits.errors, now)
         if wrong.reason == "ask":
-            found.append(Decision(Happening.ASK, kind, wrong.says, _key(kind, wrong.reason, seen), wrong.numbers))
+            found.append(
+                Decision(Happening.ASK, kind, wrong.says, _streak_key(kind, wrong.reason, seen), wrong.numbers)
+            )
     return found
 
 
-def _key(kind: SignalKind, reason: str, seen: Seen) -> str:
-    """A name for the evidence behind a reason: the sample with which the present streak began."""
-    if kind is SignalKind.PROCESS:
-        return f"{kind}:{reason}:{sum(1 for run in seen.runs if run.ended is not None and not run.expected)}"
-    if kind is SignalKind.RATE and reason.startswith("rate"):
-        return f"{kind}:{reason}"
+def _breach_key(kind: SignalKind, verdict: HealthVerdict) -> str:
+    """A name for a breach. The rate's numbers grow with each task after it; the others stay those of the breach."""
+    return f"{kind}:{verdict.reason}" if kind is SignalKind.RATE else f"{kind}:{fingerprint(verdict)}"
+
+
+def _streak_key(kind: SignalKind, reason: str, seen: Seen) -> str:
+    """A name for what a person is asked about: the sample with which the present streak began."""
     first = 0
     for sample in reversed(seen.samples.get(kind, ())):
         if sample.status is SignalStatus.OK:

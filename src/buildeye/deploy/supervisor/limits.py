@@ -54,9 +54,9 @@ def limits_of(spec: "ServiceSpec") -> Limits:
             window.hours * _HOUR,
             window.deadline_hours * _HOUR,
             canaries=canary.least,
+            least_baseline=rate.least_baseline,
             needs_rate=has_rate,
             needs_canary=has_canary,
-            least_baseline=rate.least_baseline,
         ),
         errors=AttentionSettings(window.error_minutes * _MINUTE),
     )

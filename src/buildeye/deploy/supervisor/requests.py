@@ -1,6 +1,6 @@
 """What people ask of a running supervisor, and its answers: a sentence, and whether it was done."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.journal import DeployRequest
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 Answer = tuple[bool, str]
+_REQUEST: Final = "request"
+"""Where an event keeps the number of the request it comes from, so that none is done twice."""
 
 
 async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer:
@@ -23,16 +25,19 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
     deployment = await service.read(request.deployment_id)
     if deployment is None:
         return False, f"there is no deployment {request.deployment_id}"
+    events = await service.world.ask(service.world.journal.events, deployment.id)
+    if any(each.numbers.get(_REQUEST) == request.seq for each in events):
+        return True, "done"  # by an earlier supervisor, which ended before it could answer
     why = asked_of(request.arguments, "why")
     match request.kind:
         case "pause" | "resume":
             return await _pause(service, deployment, request, why)
         case "promote":
-            return await _promote(service, deployment, request.by, why)
+            return await _promote(service, deployment, request, why)
         case "abort":
-            return await _abort(service, deployment, request.by, why)
+            return await _abort(service, deployment, request, why)
         case "rollback":
-            return await _roll_back(service, deployment, request.by, why)
+            return await _roll_back(service, deployment, request, why)
         case _:
             return False, f"this supervisor does not know what {request.kind} is; is it older than the command?"
 
@@ -42,38 +47,46 @@ async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: 
     if deployment.state not in WATCHED | BEFORE_CUTOVER:
         return False, _too_late(deployment)
     if not wanted and deployment.state is State.NEEDS_ATTENTION:
-        moved = await service.move(deployment, Happening.RESUME, why, request.by)
+        moved = await service.move(deployment, Happening.RESUME, why, request.by, _of(request))
         if moved is None:
             return False, "it moved on in this moment; look again"
         deployment = moved
     await service.amend(deployment, paused=wanted)
-    await service.note(deployment, request.kind, f"{why or request.kind} ({request.by})")
+    await service.note(deployment, request.kind, f"{why or request.kind} ({request.by})", _of(request))
     if wanted:
         return True, f"{deployment.version} takes no step forward until it is resumed; a breach still rolls back"
     return True, f"{deployment.version} goes on"
 
 
-async def _promote(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
+async def _promote(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     if deployment.state in BEFORE_CUTOVER:
         service.promoted.add(deployment.id)
         await service.amend(deployment, paused=False)
-        await service.note(deployment, "promote", f"{why or 'may serve'} ({by})")
+        await service.note(deployment, "promote", f"{why or 'may serve'} ({request.by})", _of(request))
         return True, f"{deployment.version} takes over as soon as it is ready"
     now = service.world.clock.now()
-    moved = await service.move(deployment, Happening.PROMOTE, why or "promoted by a person", by, closed=now)
+    moved = await service.move(
+        deployment, Happening.PROMOTE, why or "promoted by a person", request.by, _of(request), closed=now
+    )
     return (True, f"{deployment.version} counts as clean") if moved else (False, _too_late(deployment))
 
 
-async def _abort(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
+async def _abort(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     if deployment.state in WATCHED or deployment.state is State.CUTTING_OVER:
-        return await _roll_back(service, deployment, by, why)
-    moved = await service.move(deployment, Happening.ABORT, why or "aborted by a person", by)
+        return await _roll_back(service, deployment, request, why)
+    moved = await service.move(deployment, Happening.ABORT, why or "aborted by a person", request.by, _of(request))
     return (True, f"{deployment.version} is aborted; nothing else changes") if moved else (False, _too_late(deployment))
 
 
-async def _roll_back(service: "ServiceSupervisor", deployment: Deployment, by: str, why: str) -> Answer:
-    moved = await service.move(deployment, Happening.ROLL_BACK, why or "asked for by a person", by)
+async def _roll_back(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+    moved = await service.move(
+        deployment, Happening.ROLL_BACK, why or "asked for by a person", request.by, _of(request)
+    )
     return (True, f"{deployment.version} is rolled back") if moved else (False, _too_late(deployment))
+
+
+def _of(request: DeployRequest) -> dict[str, object]:
+    return {_REQUEST: request.seq}
 
 
 def _too_late(deployment: Deployment) -> str:

@@ -19,7 +19,7 @@ from typing import Final
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import Journal, SampleWriter, this_holder
 from buildeye.deploy.said import last_line_of
-from buildeye.deploy.supervisor.supervisor import Supervisor
+from buildeye.deploy.supervisor.supervisor import LEASE_SECONDS, Supervisor
 from buildeye.deploy.supervisor.world import Announce, World
 from buildeye.model import OutsideError
 from buildeye.model.deployments import DeployEvent, Deployment
@@ -38,6 +38,7 @@ def supervise(
     log: Callable[[str], None],
     only: str | None = None,
     boundary: Callable[[str], None] | None = None,
+    lease_seconds: float = LEASE_SECONDS,
     show: Callable[[DeployEvent, Deployment], None] | None = None,
 ) -> None:
     """Supervise until SIGTERM or SIGINT; everything that runs goes on running. `show` gets each step as it is made."""
@@ -49,7 +50,7 @@ def supervise(
     if show is not None:
         world = replace(world, on_step=show)
     try:
-        asyncio.run(_until_told(Supervisor(world, this_holder(uuid.uuid4().hex), only)))
+        asyncio.run(_until_told(Supervisor(world, this_holder(uuid.uuid4().hex), only, lease_seconds)))
     finally:
         writer.close()
         world.close()

@@ -1,6 +1,6 @@
 """One look at one signal of a version: what is asked, of whom, and the sample that comes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,8 @@ from buildeye.deploy.rates import RateSource, Serving, SourceError
 from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.supervisor.world import World
-from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus
+from buildeye.model import UsageError
+from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,23 @@ def serving_of(deployment: Deployment, until: datetime | None = None) -> Serving
     return Serving(deployment.id, since.wall, until, deployment.version)
 
 
-def served_until(deployments: Sequence[Deployment]) -> dict[str, Serving]:
-    """When each deployment served that ever did, newest first in: until the next one took over."""
-    found: dict[str, Serving] = {}
+def servings(deployments: Sequence[Deployment]) -> list[Serving]:
+    """When each deployment served that ever did, newest first in; one that was returned to served more than once.
+
+    A deployment serves from its cutover until the next one's, or until it was rolled back; then the one before it does.
+    """
+    known = {each.id: each for each in deployments}
+    found: list[Serving] = []
     until: datetime | None = None
     for each in deployments:
-        if each.cutover is not None:
-            found[each.id] = serving_of(each, until)
-            until = each.cutover.wall
+        if each.cutover is None:
+            continue
+        returned = each.closed.wall if each.state is State.ROLLED_BACK and each.closed is not None else None
+        found.append(serving_of(each, returned or until))
+        if returned is not None and each.previous in known:
+            before = known[each.previous]
+            found.append(Serving(before.id, returned, until, before.version))
+        until = each.cutover.wall
     return found
 
 
@@ -95,13 +105,13 @@ def no_process(world: World, deployment: Deployment, kind: SignalKind, watched: 
 
 
 async def rate_sample(
-    world: World, deployment: Deployment, source: RateSource
+    world: World, deployment: Deployment, source: Callable[[Deployment], RateSource]
 ) -> tuple[HealthSample, RateReading | None]:
     """How many of the tasks this deployment served were judged, and how; the reading has them in order."""
     now = world.clock.now()
     try:
-        reading = await world.away(source.read, serving_of(deployment), now.wall)
-    except SourceError as e:
+        reading = await world.away(source(deployment).read, serving_of(deployment), now.wall)
+    except (SourceError, UsageError) as e:  # UsageError: deploy.yaml names a variable that is not set here
         return HealthSample(deployment.id, SignalKind.RATE, SignalStatus.ERROR, now, str(e)), None
     approved, judged = reading.looks[-1] if reading.looks else (0, 0)
     numbers: Mapping[str, object] = {"approved": approved, "judged": judged, "unjudged": reading.unjudged}

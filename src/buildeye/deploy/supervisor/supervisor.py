@@ -19,8 +19,8 @@ from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
 
 LEASE_SECONDS: Final = 15.0
-"""True seconds a lease lasts without being renewed."""
-RENEW_SECONDS: Final = 4.0
+"""True seconds a lease lasts without being renewed; it is renewed several times in that."""
+_RENEWALS: Final = 4
 _AGAIN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
@@ -31,10 +31,13 @@ _UNREACHABLE_SECONDS: Final = 5.0
 class Supervisor:
     """Supervises all services of a host, or the named one, until cancelled."""
 
-    def __init__(self, world: World, holder: Holder, only: str | None = None) -> None:
+    def __init__(
+        self, world: World, holder: Holder, only: str | None = None, lease_seconds: float = LEASE_SECONDS
+    ) -> None:
         self._world = world
         self._holder = holder
         self._only = only
+        self._lease_seconds = lease_seconds
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
         self._resting: set[str] = set()
         self._unreachable: dict[str, tuple[float, str]] = {}
@@ -47,7 +50,7 @@ class Supervisor:
                 try:
                     await self._take_services()
                     await self._hand_on_requests()
-                except OutsideError as e:
+                except BuildEyeError as e:
                     self._world.log(str(e))
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
@@ -61,10 +64,14 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        rows = await world.ask(world.journal.services, this_host())
-        free = [row for row in rows if self._only in (None, row.name) and self._is_free(row)]
-        for row in await self._with_work(free):
-            fence = await world.ask(world.journal.acquire, row.name, self._holder, LEASE_SECONDS)
+        world = self._world
+        names = await world.ask(world.journal.service_names, this_host())
+        free = {name for name in names if self._only in (None, name) and self._is_free(name)}
+        if not free:
+            return
+        rows = [row for row in await world.ask(world.journal.services, this_host()) if row.name in free]
+        for row in await self._with_work(rows):
+            fence = await world.ask(world.journal.acquire, row.name, self._holder, self._lease_seconds)
             if fence is not None:
                 await self._supervise(row, fence)
 
@@ -84,11 +91,14 @@ class Supervisor:
         self._resting -= work
         return [row for row in rows if row.name not in idle - work]
 
-    def _is_free(self, row: ServiceRow) -> bool:
-        held = self._services.get(row.name)
+    def _is_free(self, name: str) -> bool:
+        held = self._services.get(name)
         return held is None or held[1].done()
 
     async def _supervise(self, row: ServiceRow, fence: Fence) -> None:
+        held = self._services.pop(row.name, None)
+        if held is not None:  # it ended over something unforeseen; its sockets come back from the keepers
+            held[0].route.close()
         try:
             route = await self._world.away(self._route, row)
         except (BuildEyeError, OSError) as e:
@@ -163,24 +173,19 @@ class Supervisor:
     async def _hand_on_requests(self) -> None:
         world = self._world
         for request in await world.ask(world.journal.requests, set(self._services), 0):
-            service, task = self._services[request.service]
-            if task.done():
-                continue
-            try:
-                await service.take(request)
-            except Fenced as e:
-                world.log(f"{service.name}: {e}")
-            except UsageError as e:
-                await world.ask(world.journal.answer, service.fence, request.seq, str(e), False)
+            service, task = self._services.get(request.service, (None, None))
+            if service is not None and task is not None and not task.done():
+                with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
+                    await service.take(request)
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""
         world = self._world
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(self._lease_seconds / _RENEWALS)
             fences = [service.fence for service, _ in self._services.values()]
             try:
-                lost = await world.ask(world.journal.renew, fences, LEASE_SECONDS) if fences else set()
+                lost = await world.ask(world.journal.renew, fences, self._lease_seconds) if fences else set()
             except OutsideError as e:
                 world.log(str(e))
                 continue
@@ -188,10 +193,13 @@ class Supervisor:
 
     async def _let_go(self, names: list[str], say: str = "") -> None:
         for name in names:
-            service, task = self._services.pop(name)
+            held = self._services.pop(name, None)
+            if held is None:
+                continue
+            service, task = held
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+            await asyncio.wait({task})
+            service.route.close()
             if say:
                 self._world.log(f"{name}: {say}")
             with contextlib.suppress(OutsideError):

@@ -2,5 +2,7 @@
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], version_table="deploy_journal_version")
+from buildeye.deploy.journal.schema import VERSION_TABLE
+
+context.configure(connection=context.config.attributes["connection"], version_table=VERSION_TABLE)
 context.run_migrations()
