@@ -4,7 +4,8 @@
 
 Every service has a port, four sockets, a keeper, a process and a deployment of its own, started and cut over by the
 supervisor itself. Only what answers is shared: each process hands its socket to one answering process and sleeps. Each
-deployment is watched at the default limits: process, http and rate (an endpoint) each 30 s. Prints one JSON object.
+deployment is watched at the default limits: process, http and rate (an endpoint) each 30 s. The supervisor is kept on
+one core once all are watched. Prints one JSON object.
 """
 
 import contextlib
@@ -50,17 +51,18 @@ def measure(services: int = 1_000, intervals: int = 3) -> dict[str, float]:
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything is ended
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
-        folder, core = Path(name), min(os.sched_getaffinity(0))
+        folder = Path(name)
         journal = open_journal(f"sqlite:///{folder}/deploy.sqlite")
         ends.callback(journal.close)
         rate = ends.enter_context(_answering(folder))
         ends.callback(_end_all, folder / "run")
-        supervisor = ends.enter_context(_supervisor(folder, core))
+        supervisor = ends.enter_context(_supervisor(folder))
         began = time.monotonic()
         ids = _deploy(journal, folder, rate, services)
         asked = time.monotonic() - began
         _all_watched(journal, ids, supervisor, folder)
         started = time.monotonic() - began
+        _pin(supervisor.pid)
         time.sleep(INTERVAL)  # what waited while versions were started has caught up
         numbers = _watch(journal, ids, supervisor.pid, intervals)
         numbers |= {"watched_asked_s": round(asked, 1), "watched_started_s": round(started, 1)}
@@ -160,8 +162,8 @@ def _answering(folder: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _supervisor(folder: Path, core: int) -> Iterator[Process]:
-    process = _started("supervising", f"sqlite:///{folder}/deploy.sqlite", str(folder / "run"), str(core))
+def _supervisor(folder: Path) -> Iterator[Process]:
+    process = _started("supervising", f"sqlite:///{folder}/deploy.sqlite", str(folder / "run"))
     try:
         yield process
     finally:
@@ -188,6 +190,13 @@ def _end_all(run_root: Path) -> None:
                 held.signal(signal.SIGKILL)
         with contextlib.suppress(Exception):
             KeeperClient(each.run_folder).leave()
+
+
+def _pin(pid: int) -> None:
+    """Keep a process with all its threads on one core."""
+    core = {min(os.sched_getaffinity(0))}
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(thread), core)
 
 
 def _cpu(pid: int) -> float:

@@ -20,7 +20,7 @@ from buildeye.deploy.processes.stop import stop
 from buildeye.deploy.routes import Route
 from buildeye.deploy.spec import spec_of
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import OutsideError, UsageError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import Deployment, ProcessRun
 
 _EXIT_WRITTEN_SECONDS: Final = 2.0  # how long a keeper may take to write how its child ended
@@ -77,6 +77,7 @@ class Versions:
                 self._hold(Live(started, found.slot, folder, process, found.keeper))
         held = {live.folder for live in self.live.values()}
         self._old_keepers = [each for each in run_folders(world.folder(self._service)) if each not in held]
+        await self._let_old_keepers_go()  # an earlier supervisor may have ended before it could
         known = {live.run.nonce for live in self.live.values()}
         for orphan in await world.away(find, world.folder(self._service)):
             if orphan.identity.nonce not in known and not orphan.keeper:
@@ -193,6 +194,8 @@ class Versions:
         await self._write_end(live.run, ended.code if ended is not None else None, expected=False)
         self._old_keepers.append(live.folder)
         self._changed()
+        with contextlib.suppress(BuildEyeError):
+            await self._let_old_keepers_go()
 
     async def _exit(self, folder: Path) -> Exit | None:
         """How a process ended, as its keeper wrote it; None when nobody knows."""
