@@ -99,7 +99,7 @@ def _refused(told: Telling) -> bool:
     told.stage.behave("v2", health=503)
     return (
         told.clean("v1")
-        and told.deploy("v2", State.HEALTH_FAILED)
+        and told.deploy("v2", State.HEALTH_FAILED, health={"deadline_seconds": 1})
         and told.deploy("v3", State.HEALTH_FAILED, command=["/nonexistent/program"])
         and told.deploy("v4", State.READY, promote="manual")
         and told.deploy("v5", State.READY, promote="manual")
