@@ -1,4 +1,4 @@
-"""What deployments cost and lose: healthy ones taken back, trouble found, requests and kills survived, how many at once.
+"""What deployments cost: healthy ones taken back, trouble found late, requests lost, kills survived; and how many fit.
 
     python benchmarks/deploy.py [--seed N] [--only PART,PART] [--out FILE]
 

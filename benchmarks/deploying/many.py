@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def _lateness(samples: Sequence[HealthSample], before: dict[tuple[str, SignalKin
         if not counted:
             return [float("inf")]
         ticks = [each.at.ticks for each in counted]
-        late += [max(0.0, after - earlier - INTERVAL) for earlier, after in zip(ticks, ticks[1:], strict=False)]
+        late += [max(0.0, after - earlier - INTERVAL) for earlier, after in pairwise(ticks)]
         late.append(max(0.0, until - ticks[-1] - INTERVAL))
     return late
 
@@ -195,8 +196,8 @@ def _end_all(run_root: Path) -> None:
 def _pin(pid: int) -> None:
     """Keep a process with all its threads on one core."""
     core = {min(os.sched_getaffinity(0))}
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        os.sched_setaffinity(int(thread), core)
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), core)
 
 
 def _cpu(pid: int) -> float:
