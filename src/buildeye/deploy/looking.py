@@ -35,11 +35,11 @@ def standing(
     runs = journal.runs(deployment.id)
     before = journal.deployment(deployment.previous) if deployment.previous else None
     warm = bool(before and any(each.ended is None and each.pid for each in journal.runs(before.id)))
-    holder = journal.held_by(deployment.service)
+    holder, row = journal.held_by(deployment.service), journal.service(deployment.service)
     spec = spec_of(deployment.spec)
     begun = deployment.cutover or deployment.created
     until = deployment.closed or now
-    seen = Seen(samples, runs, alive=_alive(runs), watched_seconds=_watched(samples))
+    seen = Seen(samples, runs, alive=_alive(runs) or _was_stopped(deployment, runs), watched_seconds=_watched(samples))
     judged = deployment.cutover is not None
     said = verdicts(deployment, seen, limits_of(spec), until) if judged else {}
     return Standing(
@@ -56,6 +56,10 @@ def standing(
         ci=ci,
         ci_green=green,
         supervisor=f"process {holder.pid} on {holder.host}" if holder is not None else "",
+        stopped=deployment.cutover is not None
+        and deployment.state in TERMINAL
+        and row is not None
+        and not row.in_service,
         warnings=_warnings(deployment, holder is not None),
     )
 
@@ -158,6 +162,11 @@ def _process(runs: Sequence[ProcessRun], now: Moment) -> ProcessFacts:
 
 def _alive(runs: Sequence[ProcessRun]) -> bool:
     return any(run.ended is None and run.pid for run in runs)
+
+
+def _was_stopped(deployment: Deployment, runs: Sequence[ProcessRun]) -> bool:
+    """Whether a version that is no longer watched was ended on purpose: that says nothing against it."""
+    return deployment.state in TERMINAL and bool(runs) and runs[-1].ended is not None and runs[-1].expected
 
 
 def _watched(samples: Mapping[SignalKind, Sequence[HealthSample]]) -> float:

@@ -6,7 +6,7 @@ from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.plan import free_slot
 from buildeye.deploy.supervisor.returning import keep_schema
 from buildeye.deploy.supervisor.sampling import Asked, ask_canary, ask_health
-from buildeye.model import OutsideError
+from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Deployment, State
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ async def advance(service: "ServiceSupervisor", deployment: Deployment) -> Deplo
 
 
 async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
-    spec = service.spec_of(deployment)
     if deployment.id in service.versions.live:
         return await service.move(deployment, Happening.STARTED)
     ran = await service.hook("before_start", deployment)
@@ -41,9 +40,9 @@ async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
     await service.amend(deployment, slot=slot)
     try:
         await service.versions.start(deployment, slot)
-    except OutsideError as e:
+    except (OutsideError, UsageError) as e:
         return await service.move(deployment, Happening.START_FAILED, str(e))
-    return await service.move(deployment, Happening.STARTED, f"{spec.command[0]} runs")
+    return await service.move(deployment, Happening.STARTED, "its process runs and is asked until it is healthy")
 
 
 async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
@@ -70,13 +69,12 @@ async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
         result = await ask_canary(world, spec, whom)
         if not result.ok:
             return await service.move(deployment, Happening.UNHEALTHY, f"its first canary task failed: {result.detail}")
-    return await service.move(deployment, Happening.HEALTHY, f"{in_row} good answers in a row")
+    return await service.move(deployment, Happening.HEALTHY, f"it is healthy: {in_row} good answers in a row")
 
 
 async def _wait_to_serve(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
     """Ready: cut over at once, or when a person says so; a candidate that ends meanwhile is not healthy."""
-    spec = service.spec_of(deployment)
-    while deployment.paused or (spec.promote == "manual" and not await service.may_serve(deployment)):
+    while not await service.may_serve(deployment):
         if deployment.id not in service.versions.live:
             return await service.move(deployment, Happening.UNHEALTHY, await service.how_it_ended(deployment))
         await service.changed.wait_for_change()

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from buildeye.deploy.states import Happening
+from buildeye.deploy.states import WATCHED, Happening
 from buildeye.deploy.supervisor.plan import free_slot, overtaken, rollback_target
 from buildeye.deploy.supervisor.sampling import Asked, ask_health
-from buildeye.model import OutsideError
-from buildeye.model.deployments import Deployment, State
+from buildeye.model import OutsideError, UsageError
+from buildeye.model.deployments import Deployment
 
 if TYPE_CHECKING:
     from buildeye.deploy.supervisor.service import ServiceSupervisor
@@ -33,7 +33,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
             return await service.move(deployment, Happening.SWITCH_FAILED, wrong)
         service.world.boundary("verified")
         moved = await service.move(
-            deployment, Happening.SWITCHED, f"{deployment.version} serves", cutover=service.world.clock.now()
+            deployment,
+            Happening.SWITCHED,
+            f"{deployment.version} serves and is watched",
+            cutover=service.world.clock.now(),
         )
         if moved is None:
             return None
@@ -46,8 +49,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
 
 async def finish_cutover(service: "ServiceSupervisor", deployment: Deployment) -> None:
     """What a cutover leaves to do once it is in the journal; harmless when it is done already."""
-    if (await service.row()).in_service != deployment.id:
-        await _in_service(service, deployment)
+    async with service.switching:
+        now = await service.read(deployment.id)
+        if now is not None and now.state in WATCHED and (await service.row()).in_service != deployment.id:
+            await _in_service(service, deployment)
 
 
 async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
@@ -59,6 +64,7 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
         if serving and serving != deployment.id:  # it never took over, or the way back is gone already
             target = next((each for each in known if each.id == serving), target)
         if target is None:
+            await _stay(service, deployment)
             why = "there is no clean version to go back to; this one stays"
             return await service.move(deployment, Happening.RETURN_FAILED, why)
         wrong = await _make_ready(service, target)
@@ -70,6 +76,7 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
             return await service.move(deployment, Happening.RETURN_FAILED, why)
         service.world.boundary("returned")
         if deployment.id not in service.versions.live and deployment.slot is not None:
+            await service.check_fence()
             await service.world.away(service.route.turn_away, deployment.slot)  # nobody will ever answer those
         await service.set_in_service(target)
         service.world.boundary("in-service")
@@ -102,10 +109,9 @@ async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
     live = service.versions.live.get(deployment.id)
     if live is None:
         return await service.how_it_ended(deployment)
-    await service.check_fence()
     service.world.boundary("switching")
     try:
-        await service.world.away(service.route.switch, live.slot, deployment.version)
+        await service.lead_to(live.slot, deployment.version)
     except OutsideError as e:
         return str(e)
     service.world.boundary("switched")
@@ -128,9 +134,10 @@ async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
         if slot is None:
             return "every slot of this service is taken"
         await service.amend(target, slot=slot)
+        await service.check_fence()
         try:
             live = await service.versions.start(target, slot)
-        except OutsideError as e:
+        except (OutsideError, UsageError) as e:
             return str(e)
     await service.undrain(target)
     began, in_row, said = world.clock.now(), 0, ""
@@ -148,10 +155,22 @@ async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
 
 
 async def _stay(service: "ServiceSupervisor", deployment: Deployment) -> None:
-    """Point the route at the version that cannot be left, in case the way back was half gone."""
-    live = service.versions.live.get(deployment.id)
-    if live is not None and deployment.state is State.ROLLING_BACK:
-        try:
-            await service.world.away(service.route.switch, live.slot, deployment.version)
-        except OutsideError as e:
-            service.world.log(f"{service.name}: {e}")
+    """Point the route at the version that cannot be left, in case the way back was half gone, or it never took over.
+
+    Where it does not live, whoever is in service by the journal keeps the route, and is started again.
+    """
+    serving = (await service.row()).in_service
+    if serving not in ("", deployment.id, deployment.previous):
+        return  # a newer one took over meanwhile
+    stays = deployment.id if deployment.id in service.versions.live or not serving else serving
+    live, kept = service.versions.live.get(stays), await service.read(stays)
+    slot = live.slot if live is not None else kept.slot if kept is not None else None
+    if kept is None or slot is None:
+        return
+    try:
+        await service.lead_to(slot, kept.version)
+    except OutsideError as e:
+        service.world.log(f"{service.name}: {e}")
+        return
+    if serving != stays:
+        await service.set_in_service(kept)

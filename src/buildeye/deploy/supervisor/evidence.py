@@ -37,6 +37,9 @@ from buildeye.model.deployments import (
 HELD: frozenset[str] = frozenset({"both-fail", "environment"})
 """Reasons of a judge that mean: not this version's doing; hold, and tell a person."""
 
+NO_EARLIER_RATE: frozenset[str] = frozenset({"no-baseline", "small-baseline"})
+"""Reasons of the rate's judge that mean: there is nothing to compare with."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -122,10 +125,19 @@ def closing(
         canaries_passed=passed,
         http_good=said[SignalKind.HTTP].status is SignalStatus.OK,
         process_good=said[SignalKind.PROCESS].status is SignalStatus.OK,
-        rate_good=SignalKind.RATE not in said or said[SignalKind.RATE].status is SignalStatus.OK,
+        rate_good=_rate_is_good(said.get(SignalKind.RATE), reading, limits),
         watched_seconds=seen.watched_seconds,
     )
     return judge_clean(standing, limits.clean)
+
+
+def _rate_is_good(verdict: HealthVerdict | None, reading: RateReading | None, limits: Limits) -> bool:
+    """Whether nothing is held against the rate; without an earlier one (the first version) enough verdicts are all."""
+    if verdict is None or limits.rate is None or verdict.status is SignalStatus.OK:
+        return True
+    if verdict.reason not in NO_EARLIER_RATE or reading is None:
+        return False
+    return reading.unjudged <= limits.rate.most_unjudged * (reading.judged + reading.unjudged)
 
 
 def decide(

@@ -36,7 +36,9 @@ def limits_of(spec: "ServiceSpec") -> Limits:
     process, health, canary, rate, window = spec.process, spec.health, spec.canary, spec.rate, spec.window
     has_canary, has_rate = canary.given, rate.given
     return Limits(
-        process=ProcessSettings(process.exits, process.window_seconds, process.slow_exits, process.slow_hours * _HOUR),
+        process=ProcessSettings(
+            process.exits, process.window_seconds, process.slow_exits, process.slow_hours * _HOUR, process.restart
+        ),
         http=HttpSettings(
             health.failures,
             health.retry_seconds,
@@ -52,6 +54,7 @@ def limits_of(spec: "ServiceSpec") -> Limits:
             window.hours * _HOUR,
             window.deadline_hours * _HOUR,
             canaries=canary.least,
+            least_baseline=rate.least_baseline,
             needs_rate=has_rate,
             needs_canary=has_canary,
         ),

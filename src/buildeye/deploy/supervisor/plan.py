@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from buildeye.deploy.states import BAD, BEFORE_CUTOVER, TERMINAL, WATCHED
+from buildeye.deploy.states import BAD, BEFORE_CUTOVER, WATCHED
 from buildeye.model.deployments import Deployment, State
 
 SLOTS: Final = 4
 """Listening sockets of a service: in service, kept warm, candidate, and one to start an older version in."""
 
-_AT_WORK: Final = WATCHED | {State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK}
+_SWITCHING: Final = frozenset({State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK})
+_AT_WORK: Final = WATCHED | _SWITCHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,16 @@ def roles(deployments: Sequence[Deployment], in_service: str) -> Roles:
     serving = known.get(in_service)
     warm = known.get(watched.previous) if watched is not None else None
     return Roles(serving, warm, watched, candidate)
+
+
+def at_work(deployments: Sequence[Deployment]) -> list[Deployment]:
+    """Deployments that took over or are about to, and whose end is open; more than one while traffic goes back."""
+    return [each for each in deployments if each.state in _AT_WORK]
+
+
+def in_the_way(deployment: Deployment, deployments: Sequence[Deployment]) -> Deployment | None:
+    """Another deployment that is about to switch traffic, forth or back; a candidate waits until it has."""
+    return next((each for each in deployments if each.state in _SWITCHING and each.id != deployment.id), None)
 
 
 def stale(deployments: Sequence[Deployment]) -> list[Deployment]:
@@ -85,11 +96,6 @@ def condemned_versions(deployments: Sequence[Deployment]) -> frozenset[str]:
         if judged and each.version not in latest:
             latest[each.version] = each.state
     return frozenset(version for version, state in latest.items() if state in BAD)
-
-
-def is_open(deployment: Deployment) -> bool:
-    """Whether something is still to happen with a deployment."""
-    return deployment.state not in TERMINAL
 
 
 def asked_of(arguments: Mapping[str, object], key: str) -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 from buildeye.deploy.journal import DeployRequest
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor.cutover import finish_cutover
+from buildeye.deploy.supervisor.leaving import stop_service
 from buildeye.deploy.supervisor.plan import asked_of
 from buildeye.model.deployments import Deployment, State
 
@@ -20,6 +21,8 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
     """Do what was asked for, if the deployment it is about still stands where that makes sense."""
     if request.kind == "start":
         return True, "seen"
+    if request.kind == "stop":
+        return await stop_service(service, request.by, asked_of(request.arguments, "why"))
     deployment = await service.read(request.deployment_id)
     if deployment is None:
         return False, f"there is no deployment {request.deployment_id}"
@@ -104,4 +107,4 @@ def _of(request: DeployRequest) -> dict[str, object]:
 
 
 def _too_late(deployment: Deployment) -> str:
-    return f"{deployment.version} is {deployment.state}; that cannot be done any more"
+    return f"{deployment.version} is {deployment.state.replace('_', ' ')}; that cannot be done any more"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from buildeye.deploy.clock import later
 from buildeye.deploy.probes import run_command
 from buildeye.deploy.states import Happening
+from buildeye.model import UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
 
 if TYPE_CHECKING:
@@ -32,13 +33,11 @@ async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     events = await service.world.ask(service.world.journal.events, deployment.id)
     last = next((each for each in reversed(events) if each.event == Happening.ANOMALY), None)
     numbers = dict(last.numbers) if last is not None else {}
-    ran = await service.hook("on_anomaly", deployment)
-    if ran is not None and not ran.ok:
-        await service.note(deployment, "hook", f"on_anomaly: {ran.detail}")
+    service.beside(f"on-anomaly-{deployment.id}", _on_anomaly(service, deployment))  # no rollback waits for it
     refused = await _refused(service, deployment, events)
     if refused:
         return await service.move(deployment, Happening.HOLD, refused, numbers=numbers)
-    return await service.move(deployment, Happening.ROLL_BACK, last.reason if last is not None else "", numbers=numbers)
+    return await service.move(deployment, Happening.ROLL_BACK, "goes back by itself", numbers=numbers)
 
 
 async def keep_schema(service: "ServiceSupervisor", deployment: Deployment) -> None:
@@ -58,11 +57,18 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
     if any(each.event == TOLD and each.seq > entered for each in events):
         return
     why = moves[-1].reason if moves else ""
+    await service.check_fence()
     failed = await service.world.away(service.world.announce, deployment, why)
     service.world.boundary("announced")
     await service.note(deployment, TOLD, "; ".join(failed))
     for sentence in failed:
         service.world.log(f"{service.name}: {sentence}")
+
+
+async def _on_anomaly(service: "ServiceSupervisor", deployment: Deployment) -> None:
+    ran = await service.hook("on_anomaly", deployment)
+    if ran is not None and not ran.ok:
+        await service.note(deployment, "hook", f"on_anomaly: {ran.detail}")
 
 
 async def _refused(service: "ServiceSupervisor", deployment: Deployment, events: list[DeployEvent]) -> str:
@@ -88,7 +94,11 @@ async def _schema(service: "ServiceSupervisor", deployment: Deployment) -> str |
     spec = service.spec_of(deployment)
     if not spec.rollback.schema_command:
         return None
-    ready = service.world.ready(deployment)
+    try:
+        ready = service.world.ready(deployment)
+    except UsageError as e:
+        service.world.log(f"{service.name}: rollback.schema_command: {e}")
+        return None
     seconds = service.world.clock.real(spec.hooks.timeout_seconds)
     environment, directory = dict(ready.environment), Path(ready.directory)
     ran = await run_command(ready.rollback.schema_command, seconds, environment=environment, directory=directory)

@@ -1,6 +1,6 @@
 """One look at one signal of a version: what is asked, of whom, and the sample that comes of it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +10,7 @@ from buildeye.deploy.rates import RateSource, Serving, SourceError
 from buildeye.deploy.routes import Address
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.supervisor.world import World
+from buildeye.model import UsageError
 from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus, State
 
 
@@ -104,13 +105,13 @@ def no_process(world: World, deployment: Deployment, kind: SignalKind, watched: 
 
 
 async def rate_sample(
-    world: World, deployment: Deployment, source: RateSource
+    world: World, deployment: Deployment, source: Callable[[Deployment], RateSource]
 ) -> tuple[HealthSample, RateReading | None]:
     """How many of the tasks this deployment served were judged, and how; the reading has them in order."""
     now = world.clock.now()
     try:
-        reading = await world.away(source.read, serving_of(deployment), now.wall)
-    except SourceError as e:
+        reading = await world.away(source(deployment).read, serving_of(deployment), now.wall)
+    except (SourceError, UsageError) as e:  # UsageError: deploy.yaml names a variable that is not set here
         return HealthSample(deployment.id, SignalKind.RATE, SignalStatus.ERROR, now, str(e)), None
     approved, judged = reading.looks[-1] if reading.looks else (0, 0)
     numbers: Mapping[str, object] = {"approved": approved, "judged": judged, "unjudged": reading.unjudged}

@@ -6,36 +6,32 @@ Only one of them switches traffic at a time.
 
 import asyncio
 from collections.abc import Coroutine, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from buildeye.deploy.journal import DeployRequest, Fence, Fenced, ServiceRow
 from buildeye.deploy.probes import ProbeResult, run_command
-from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.rates import RateSource, rate_source
 from buildeye.deploy.routes import Route
-from buildeye.deploy.routes.drain import drain
 from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
-from buildeye.deploy.supervisor import candidate, cutover, returning
+from buildeye.deploy.supervisor import candidate, cutover, keeping, returning
 from buildeye.deploy.supervisor.changes import Changes
-from buildeye.deploy.supervisor.draining import KeeperConnections
-from buildeye.deploy.supervisor.plan import Roles, roles, stale
+from buildeye.deploy.supervisor.draining import drained
+from buildeye.deploy.supervisor.leaving import forget_old_runs, rests
+from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked, servings
-from buildeye.deploy.supervisor.versions import Live, Versions, signal_of
+from buildeye.deploy.supervisor.versions import Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import BuildEyeError, OutsideError
-from buildeye.model.deployments import Baseline, Deployment, HealthSample, ProcessRun, State
+from buildeye.model import BuildEyeError, OutsideError, UsageError
+from buildeye.model.deployments import Baseline, DeployEvent, Deployment, HealthSample, ProcessRun, State
 
 _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
 _TOLD_AGAIN: Final = 3
 """Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
-_LATELY_SECONDS: Final = 600.0
-"""Ends of a process within this time make its next start wait longer."""
 _TRY_AGAIN_SECONDS: Final = 2.0
 """True seconds until something that failed outside (the disk, the journal) is tried again."""
 
@@ -58,7 +54,7 @@ class ServiceSupervisor:
         self._lost: Fenced | None = None
 
     async def run(self) -> None:
-        """Supervise until cancelled or fenced; then nothing is done any more, and all processes live on."""
+        """Supervise until cancelled or fenced, then all processes live on; or until nothing of the service is left."""
         try:
             known = await self.known()
             await self.versions.take_over(known)
@@ -67,6 +63,10 @@ class ServiceSupervisor:
                 self.tell(each)  # an earlier supervisor may have ended before it could
             while True:
                 await self._once()
+                if await rests(self):
+                    await self.versions.end_keepers()
+                    await forget_old_runs(self, Roles())
+                    return
                 await self.changed.wait_for_change(60.0)
                 if self._lost is not None:
                     raise self._lost
@@ -74,7 +74,12 @@ class ServiceSupervisor:
             for task in self._tasks.values():
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
-            self.versions.let_go()
+            await self.versions.let_go()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done beside the rest."""
+        return any(not task.done() for task in self._tasks.values())
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
@@ -136,7 +141,11 @@ class ServiceSupervisor:
         return self._sources[deployment.id]
 
     async def may_serve(self, deployment: Deployment) -> bool:
-        """Whether a person said that a candidate may take over, to this supervisor or an earlier one."""
+        """Whether a candidate may take over: nobody else is switching, and where a person has to say so, one did."""
+        if in_the_way(deployment, await self.known()) is not None:
+            return False
+        if deployment.paused or self.spec_of(deployment).promote != "manual":
+            return not deployment.paused
         if deployment.id not in self.promoted:
             events = await self.world.ask(self.world.journal.events, deployment.id)
             self.promoted.update(deployment.id for each in events if each.event == Happening.PROMOTE)
@@ -145,7 +154,7 @@ class ServiceSupervisor:
     async def taken_slots(self, but: Deployment) -> set[int]:
         """Slots of living processes and of what is kept, but for one deployment's own."""
         others = {live.slot for id, live in self.versions.live.items() if id != but.id}
-        kept = (await self._roles()).kept() - {but.id}
+        kept = (await self.roles()).kept() - {but.id}
         known = await self.known()
         return others | {each.slot for each in known if each.id in kept and each.slot is not None}
 
@@ -176,7 +185,8 @@ class ServiceSupervisor:
         )  # fmt: skip
         world.boundary(f"after-{happening}")
         if moved is not None:
-            world.log(f"{self.name} {moved.version}: {moved.state}{f': {reason}' if reason else ''}")
+            step = (happening, deployment.state, moved.state, moved.epoch, world.clock.now(), reason, numbers or {}, by)
+            world.show(DeployEvent(moved.id, *step), moved)
         self.changed.ring()
         return moved
 
@@ -185,11 +195,12 @@ class ServiceSupervisor:
         await self.world.ask(self.world.journal.amend, self.fence, deployment.id, **columns)
 
     async def note(
-        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None
-    ) -> None:
+        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None,
+        by: str = "supervisor",
+    ) -> None:  # fmt: skip
         """Write an event that moves nothing."""
         now = self.world.clock.now()
-        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now)
+        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now, by)
 
     async def store(self, sample: HealthSample) -> HealthSample:
         """Put a sample on disk; it has its number after that."""
@@ -205,11 +216,23 @@ class ServiceSupervisor:
         """Fenced is raised when another supervisor has this service by now; asked before each effect on the world."""
         await self.world.ask(self.world.journal.check, self.fence)
 
+    async def lead_to(self, slot: int, version: str) -> None:
+        """Switch the route. The fence is asked in the thread that switches, with nothing between the two."""
+
+        def switch() -> None:
+            self.world.journal.check(self.fence)
+            self.route.switch(slot, version)
+
+        await self.world.away(switch)
+
     async def hook(self, name: str, deployment: Deployment) -> ProbeResult | None:
         """Run a hook of the service; None when it has none of this name."""
         if not getattr(self.spec_of(deployment).hooks, name):
             return None
-        spec = self.world.ready(deployment)
+        try:
+            spec = self.world.ready(deployment)
+        except UsageError as e:
+            return ProbeResult(False, detail=str(e), error=True)
         await self.check_fence()
         told = {
             "BUILD_EYE_SERVICE": self.name,
@@ -233,49 +256,39 @@ class ServiceSupervisor:
         served = servings(known)
         good = {each.id for each in known if each.state is State.MONITORING_WINDOW_CLEAN}
         clean = [each for each in served if each.deployment_id in good]
-        source, now = self.rate_source(deployment), self.world.clock.now().wall
+        now = self.world.clock.now().wall
         try:
+            source = self.rate_source(deployment)
             return await self.world.away(source.baseline, clean, served, now)
-        except OutsideError as e:
+        except (OutsideError, UsageError) as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
 
     def tell(self, deployment: Deployment) -> None:
         """Tell people how a deployment stands, beside everything else."""
-        self._beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
+        self.beside(f"tell-{deployment.id}", returning.tell_if_new(self, deployment))
 
     def drain(self, deployment_id: str, by: Deployment) -> None:
         """Let what left service finish what it has; beside everything else, and told in the journal."""
-        self._beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
+        self.beside(f"drain-{deployment_id}", self._drain(deployment_id, by))
 
     async def undrain(self, deployment: Deployment) -> None:
         """Tell a version that it shall take new work again."""
         await self._end(f"drain-{deployment.id}")
         live, back = self.versions.live.get(deployment.id), self.spec_of(deployment).drain.undrain_signal
         if live is not None and back:
+            await self.check_fence()
             live.process.signal(signal_of(back))
 
     async def _drain(self, deployment_id: str, by: Deployment) -> None:
-        live, keeper = self.versions.live.get(deployment_id), self.versions.client(deployment_id)
-        left = await self.read(deployment_id)
-        if live is None or keeper is None or left is None:
-            return
-        await self._drained(by, left, live, keeper)
-
-    async def _drained(self, by: Deployment, left: Deployment, live: Live, keeper: KeeperClient) -> None:
-        """Wait until a version has no connection left, cut what is there at the deadline, and write down both."""
-        settings = self.spec_of(left).drain
-        tell = partial(live.process.signal, signal_of(settings.signal)) if settings.signal else None
-        held = KeeperConnections(keeper, self.route.private(live.slot))
-        drained = await drain(self.world.clock, held, held.ports, settings.seconds, tell)
-        cut = f"; {drained.cut} connections were cut at the deadline" if drained.cut else ""
-        cut += f"; {held.refused} could not be cut" if held.refused else ""
-        numbers = {"waited": round(drained.waited, 3), "cut": drained.cut, "refused": held.refused}
-        await self.note(by, "drained", f"{left.version} finished its work in {drained.waited:.1f} s{cut}", numbers)
+        live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
+        if live is not None and left is not None:
+            await drained(self, by, left, live)
 
     # Keeping up
 
-    async def _roles(self) -> Roles:
+    async def roles(self) -> Roles:
+        """Who counts now."""
         return roles(await self.known(), (await self.row()).in_service)
 
     async def _once(self) -> None:
@@ -286,11 +299,12 @@ class ServiceSupervisor:
                 await self._end(f"go-{old.id}")
                 await self.move(old, Happening.SUPERSEDE, "a newer deployment was asked for")
             now = roles(known, (await self.row()).in_service)
-            for moving in (now.candidate, now.watched):
-                if moving is not None:
-                    self._beside(f"go-{moving.id}", self._go(moving))
-            await self._keep_alive(now)
+            for moving in (*at_work(known), *([now.candidate] if now.candidate is not None else [])):
+                self.beside(f"go-{moving.id}", self._go(moving))
+            keeping.keep_alive(self, now)
             await self._tidy(now)
+            await keeping.keep_route(self, known, now)
+            await forget_old_runs(self, now)
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
@@ -316,48 +330,24 @@ class ServiceSupervisor:
                     await returning.tell_if_new(self, at)
                     at = None
 
-    async def _keep_alive(self, now: Roles) -> None:
-        """What serves and fell is started again in its slot, a little later each time."""
-        each = now.serving
-        if each is None or each.slot is None or each.id in self.versions.live or each.state is State.ROLLING_BACK:
-            return
-        spec = self.spec_of(each)
-        if spec.process.restart:
-            self._beside(f"restart-{each.id}", self._restart(each, spec))
-
-    async def _restart(self, deployment: Deployment, spec: ServiceSpec) -> None:
-        moment = self.world.clock.now()
-        runs = await self.world.ask(self.world.journal.runs, deployment.id)
-        fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
-        wait = min(spec.process.restart_seconds * 2 ** max(0, fell - 1), spec.process.restart_most_seconds)
-        await self.world.clock.sleep(wait)
-        now = await self._roles()
-        if now.serving is None or now.serving.id != deployment.id or deployment.id in self.versions.live:
-            return
-        assert deployment.slot is not None
-        await self.check_fence()
-        try:
-            await self.versions.start(deployment, deployment.slot)
-        except OutsideError as e:
-            self.world.log(f"{self.name}: {deployment.version} does not start again: {e}")
-        self._runs[deployment.id] = await self.world.ask(self.world.journal.runs, deployment.id)
-        self.changed.ring()
-
     async def _tidy(self, now: Roles) -> None:
         """Stop the processes nobody needs any more."""
         kept = now.kept()
         for id in [id for id in self.versions.live if id not in kept]:
-            self._beside(f"stop-{id}", self._stop(id))
+            self.beside(f"stop-{id}", self._stop(id))
 
     async def _stop(self, deployment_id: str) -> None:
         async with self.switching:
-            if deployment_id in (await self._roles()).kept():
+            now = await self.roles()
+            if deployment_id in now.kept():
                 return
         await self._end(f"drain-{deployment_id}")
-        keeper, live = self.versions.client(deployment_id), self.versions.live.get(deployment_id)
-        left = await self.read(deployment_id)
-        if keeper is not None and live is not None and left is not None and left.cutover is not None:
-            await self._drained(left, left, live, keeper)
+        live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
+        if live is not None and left is not None and left.cutover is not None and now.serving is not None:
+            await drained(self, left, left, live)
+        async with self.switching:  # a rollback may have led back to it meanwhile
+            if deployment_id in (await self.roles()).kept():
+                return
         await self.check_fence()
         await self.versions.stop(deployment_id)
 
@@ -368,7 +358,7 @@ class ServiceSupervisor:
 
     # Tasks
 
-    def _beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Run something beside the rest, unless it runs already; what fails outside is tried again by and by."""
         running = self._tasks.get(name)
         if running is not None and not running.done():
@@ -381,8 +371,8 @@ class ServiceSupervisor:
             await work
         except Fenced as e:
             self._lost = e
-        except (BuildEyeError, OSError) as e:
-            self.world.log(f"{self.name}: {name}: {e}")
+        except Exception as e:  # noqa: BLE001 - what is unforeseen is said and tried again, like what fails outside
+            self.world.log(f"{self.name}: {name}: {e if isinstance(e, BuildEyeError) else repr(e)}")
             await asyncio.sleep(_TRY_AGAIN_SECONDS)
         finally:
             self.changed.ring()

@@ -2,44 +2,55 @@
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Sequence
 from typing import Final
 
 from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
+from buildeye.deploy.states import BEFORE_CUTOVER, Happening
+from buildeye.deploy.supervisor.returning import TOLD
 from buildeye.deploy.supervisor.service import ServiceSupervisor
 from buildeye.deploy.supervisor.versions import run_folders
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import OutsideError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
+from buildeye.model.deployments import DeployEvent, Deployment, State
 
 LEASE_SECONDS: Final = 15.0
-"""True seconds a lease lasts without being renewed."""
-RENEW_SECONDS: Final = 4.0
+"""True seconds a lease lasts without being renewed; it is renewed several times in that."""
+_RENEWALS: Final = 4
 _AGAIN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
+_UNREACHABLE_SECONDS: Final = 5.0
+"""True seconds for which an address must stay unusable before its candidates fail: a keeper may be about to answer."""
 
 
 class Supervisor:
     """Supervises all services of a host, or the named one, until cancelled."""
 
-    def __init__(self, world: World, holder: Holder, only: str | None = None) -> None:
+    def __init__(
+        self, world: World, holder: Holder, only: str | None = None, lease_seconds: float = LEASE_SECONDS
+    ) -> None:
         self._world = world
         self._holder = holder
         self._only = only
+        self._lease_seconds = lease_seconds
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
-        self._seen = 0
+        self._resting: set[str] = set()
+        self._unreachable: dict[str, tuple[float, str]] = {}
 
     async def run(self) -> None:
-        """Take services whose lease is free, serve requests, renew; ends only when cancelled."""
+        """Take services that have work and whose lease is free, serve requests, renew; ends only when cancelled."""
         renewing = asyncio.get_running_loop().create_task(self._renew())
         try:
             while True:
                 try:
                     await self._take_services()
                     await self._hand_on_requests()
-                except OutsideError as e:
+                except BuildEyeError as e:
                     self._world.log(str(e))
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
@@ -53,39 +64,100 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        for name in await world.ask(world.journal.service_names, this_host()):
-            if (self._only is not None and name != self._only) or not self._is_free(name):
-                continue
-            fence = await world.ask(world.journal.acquire, name, self._holder, LEASE_SECONDS)
-            row = await world.ask(world.journal.service, name)
-            if fence is not None and row is not None:
+        world = self._world
+        names = await world.ask(world.journal.service_names, this_host())
+        free = {name for name in names if self._only in (None, name) and self._is_free(name)}
+        if not free:
+            return
+        rows = [row for row in await world.ask(world.journal.services, this_host()) if row.name in free]
+        for row in await self._with_work(rows):
+            fence = await world.ask(world.journal.acquire, row.name, self._holder, self._lease_seconds)
+            if fence is not None:
                 await self._supervise(row, fence)
+
+    async def _with_work(self, rows: Sequence[ServiceRow]) -> list[ServiceRow]:
+        """The services of which something serves, lives, is still to happen, or was asked for."""
+        journal, ask = self._world.journal, self._world.ask
+        idle = {row.name for row in rows if not row.in_service}
+        if not idle:
+            return list(rows)
+        work = {each.service for each in await ask(journal.open_deployments, sorted(idle))}
+        work |= {each.service for each in await ask(journal.requests, idle, 0)}
+        for name in sorted(idle - work - self._resting):
+            if await ask(journal.open_runs, name):
+                work.add(name)
+            else:
+                self._resting.add(name)
+        self._resting -= work
+        return [row for row in rows if row.name not in idle - work]
 
     def _is_free(self, name: str) -> bool:
         held = self._services.get(name)
         return held is None or held[1].done()
 
     async def _supervise(self, row: ServiceRow, fence: Fence) -> None:
+        held = self._services.pop(row.name, None)
+        if held is not None:  # it ended over something unforeseen; its sockets come back from the keepers
+            held[0].route.close()
         try:
             route = await self._world.away(self._route, row)
-        except OutsideError as e:
-            self._world.log(f"{row.name}: {e}")
-            await asyncio.sleep(LOOK_SECONDS)
+        except (BuildEyeError, OSError) as e:
+            await self._cannot_reach(row, fence, e)
             return
+        self._unreachable.pop(row.name, None)
         service = ServiceSupervisor(self._world, row, fence, route)
         task = asyncio.get_running_loop().create_task(self._run(service))
         self._services[row.name] = (service, task)
         self._world.log(f"{row.name}: supervised by process {self._holder.pid}")
 
+    async def _cannot_reach(self, row: ServiceRow, fence: Fence, error: Exception) -> None:
+        """The address of a service cannot be used: when it stays so, its candidates fail and its clients are told."""
+        now = time.monotonic()
+        since, said = self._unreachable.get(row.name, (now, ""))
+        self._unreachable[row.name] = (since, str(error))
+        if said != str(error):
+            self._world.log(f"{row.name}: {error}")
+        if not isinstance(error, UsageError) and now - since < _UNREACHABLE_SECONDS:
+            return
+        del self._unreachable[row.name]
+        journal, ask = self._world.journal, self._world.ask
+        for each in await ask(journal.open_deployments, [row.name]):
+            if each.state in BEFORE_CUTOVER:
+                await self._fail(fence, each, str(error))
+        for request in await ask(journal.requests, {row.name}, 0):
+            await ask(journal.answer, fence, request.seq, str(error), False)
+        await ask(journal.release, fence)
+
+    async def _fail(self, fence: Fence, candidate: Deployment, why: str) -> None:
+        """End a candidate that cannot even be started, and tell people."""
+        world, at = self._world, candidate
+        ends = Happening.START_FAILED if at.state in (State.CREATED, State.STARTING) else Happening.UNHEALTHY
+        for happening in (Happening.START, ends) if at.state is State.CREATED else (ends,):
+            reason = why if happening is ends else ""
+            moved = await world.ask(
+                world.journal.move, fence, at.id, at.epoch, happening, world.clock.now(), reason, note=reason
+            )
+            if moved is None:
+                return
+            step = (happening, at.state, moved.state, moved.epoch, world.clock.now(), reason)
+            world.show(DeployEvent(at.id, *step), moved)
+            at = moved
+        failed = await world.away(world.announce, at, why)
+        await world.ask(world.journal.note, fence, at.id, TOLD, "; ".join(failed), {}, world.clock.now())
+
     async def _run(self, service: ServiceSupervisor) -> None:
         """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
         try:
             await service.run()
+            self._services.pop(service.name, None)
+            await self._world.ask(self._world.journal.release, service.fence)
+            self._world.log(f"{service.name}: nothing of it runs any more")
         except Fenced as e:
             self._world.log(f"{service.name}: {e}")
         except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
             self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
             await asyncio.sleep(_AGAIN_SECONDS)
+        service.route.close()
 
     def _route(self, row: ServiceRow) -> Route:
         folder = self._world.folder(row.name)
@@ -100,21 +172,20 @@ class Supervisor:
 
     async def _hand_on_requests(self) -> None:
         world = self._world
-        for request in await world.ask(world.journal.requests, set(self._services), self._seen):
-            service, task = self._services[request.service]
-            if not task.done():
+        for request in await world.ask(world.journal.requests, set(self._services), 0):
+            service, task = self._services.get(request.service, (None, None))
+            if service is not None and task is not None and not task.done():
                 with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
                     await service.take(request)
-            self._seen = max(self._seen, request.seq)
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""
         world = self._world
         while True:
-            await asyncio.sleep(RENEW_SECONDS)
+            await asyncio.sleep(self._lease_seconds / _RENEWALS)
             fences = [service.fence for service, _ in self._services.values()]
             try:
-                lost = await world.ask(world.journal.renew, fences, LEASE_SECONDS) if fences else set()
+                lost = await world.ask(world.journal.renew, fences, self._lease_seconds) if fences else set()
             except OutsideError as e:
                 world.log(str(e))
                 continue
@@ -122,9 +193,13 @@ class Supervisor:
 
     async def _let_go(self, names: list[str], say: str = "") -> None:
         for name in names:
-            service, task = self._services.pop(name)
+            held = self._services.pop(name, None)
+            if held is None:
+                continue
+            service, task = held
             task.cancel()
             await asyncio.wait({task})
+            service.route.close()
             if say:
                 self._world.log(f"{name}: {say}")
             with contextlib.suppress(OutsideError):

@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import secrets
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from buildeye.deploy.clock import Clock
-from buildeye.deploy.journal import Fence
+from buildeye.deploy.journal import Fence, Fenced
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.processes.identity import Identity
 from buildeye.deploy.processes.launch import Exit, Run, adopt, launch, read_run, reap
@@ -26,6 +26,7 @@ from buildeye.model.deployments import Deployment, ProcessRun
 _EXIT_WRITTEN_SECONDS: Final = 2.0  # how long a keeper may take to write how its child ended
 _EXIT_ASKED_SECONDS: Final = 0.02
 _ORPHAN_SECONDS: Final = 5.0
+_WRITE_AGAIN_SECONDS: Final = 1.0
 _LOOKED_AT: Final = 20  # run folders in which a keeper may still live
 
 
@@ -55,7 +56,8 @@ class Versions:
         self._fence = fence
         self._route = route
         self._changed = changed
-        self._ending: set[asyncio.Task[None]] = set()
+        self._noting: set[asyncio.Task[None]] = set()
+        self._pending: set[asyncio.Task[Live]] = set()
         self._old_keepers: list[Path] = []
         self.live: dict[str, Live] = {}
 
@@ -72,7 +74,7 @@ class Versions:
             started = _with_facts(run, found)
             await world.ask(world.journal.run_started, self._fence, started)
             if process is None or found.slot is None:
-                await self._write_end(started, found.exit.code if found.exit is not None else None, expected=False)
+                await self._write_end(started, found.exit, expected=found.exit is not None and found.exit.stopped)
             else:
                 self._hold(Live(started, found.slot, folder, process, found.keeper))
         held = {live.folder for live in self.live.values()}
@@ -82,10 +84,17 @@ class Versions:
         for orphan in await world.away(find, world.folder(self._service)):
             if orphan.identity.nonce not in known and not orphan.keeper:
                 world.log(f"{self._service}: process {orphan.identity.pid} belongs to no run and is ended")
+                await self._check_fence()
                 await world.away(stop, orphan.run_folder, orphan.identity.nonce, world.clock, seconds=_ORPHAN_SECONDS)
 
     async def start(self, deployment: Deployment, slot: int) -> Live:
-        """Start a version's process in a slot. OutsideError says why it could not be; then nothing of it lives."""
+        """Start a version's process in a slot. OutsideError, UsageError say why not; then nothing of it lives.
+
+        Whoever is cancelled while it waits leaves a process that is known, so that it can be stopped.
+        """
+        return await asyncio.shield(self._kept(self._start(deployment, slot)))
+
+    async def _start(self, deployment: Deployment, slot: int) -> Live:
         world, journal = self._world, self._world.journal
         spec = spec_of(deployment.spec)
         runs = await world.ask(journal.runs, deployment.id)
@@ -111,11 +120,12 @@ class Versions:
         process = open_process(launched.process)
         if process is None:
             ended = launched.exit or await self._exit(folder)
-            await self._write_end(run, ended.code if ended is not None else None, expected=False)
+            await self._write_end(run, ended, expected=False)
             self._old_keepers.append(folder)
             raise OutsideError(_why(spec.command[0], ended))
         live = Live(run, slot, folder, process, launched.keeper)
         self._hold(live)
+        self._changed()
         await self._let_old_keepers_go()
         return live
 
@@ -132,15 +142,23 @@ class Versions:
         world.boundary("stopping")
         stopped = await world.away(stop, live.folder, live.run.nonce, world.clock, number=how, seconds=seconds)
         world.boundary("stopped")
-        await self._write_end(live.run, stopped.code, expected=True)
+        await self._write_end(live.run, Exit(stopped.code), expected=True)
         self._old_keepers.append(live.folder)
         await self._let_old_keepers_go()
 
-    def let_go(self) -> None:
-        """Stop looking at the processes; they live on."""
+    async def let_go(self) -> None:
+        """Stop looking at the processes; they live on. What is being started is waited for."""
+        if self._pending:
+            await asyncio.wait(self._pending)
         for live in self.live.values():
             self._let_go(live)
         self.live.clear()
+
+    async def end_keepers(self) -> None:
+        """Let every keeper of the service go; after that nobody holds its sockets for it."""
+        for folder in run_folders(self._world.folder(self._service)):
+            await self._world.away(_let_go, folder, self._world.clock)
+        self._old_keepers.clear()
 
     def slots(self) -> set[int]:
         """The slots that living processes have."""
@@ -185,17 +203,35 @@ class Versions:
             return
         del self.live[live.run.deployment_id]
         self._let_go(live)
-        task = asyncio.get_running_loop().create_task(self._note_end(live))
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        self._noting.add(task := asyncio.get_running_loop().create_task(self._note_end(live)))
+        task.add_done_callback(self._noting.discard)
 
     async def _note_end(self, live: Live) -> None:
+        """Write down how a process ended; as long as the journal cannot be written, again and again."""
         ended = await self._exit(live.folder)
-        await self._write_end(live.run, ended.code if ended is not None else None, expected=False)
+        while True:
+            try:
+                await self._write_end(live.run, ended, expected=False)
+                break
+            except Fenced:
+                break  # it is another supervisor's to write
+            except OutsideError as e:
+                self._world.log(f"{self._service}: {e}")
+                await asyncio.sleep(_WRITE_AGAIN_SECONDS)
         self._old_keepers.append(live.folder)
         self._changed()
         with contextlib.suppress(BuildEyeError):
             await self._let_old_keepers_go()
+
+    async def _check_fence(self) -> None:
+        await self._world.ask(self._world.journal.check, self._fence)
+
+    def _kept(self, work: Coroutine[Any, Any, Live]) -> asyncio.Task[Live]:
+        """Work that goes on to its end, whoever stops waiting for it."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+        return task
 
     async def _exit(self, folder: Path) -> Exit | None:
         """How a process ended, as its keeper wrote it; None when nobody knows."""
@@ -207,14 +243,17 @@ class Versions:
             await asyncio.sleep(_EXIT_ASKED_SECONDS)
             waited += _EXIT_ASKED_SECONDS
 
-    async def _write_end(self, run: ProcessRun, code: int | None, *, expected: bool) -> None:
-        ended = replace(run, ended=self._world.clock.now(), exit_code=code, expected=expected)
+    async def _write_end(self, run: ProcessRun, how: Exit | None, *, expected: bool) -> None:
+        """Write down the end of a run, at the moment its keeper saw it, however late somebody looks."""
+        at = how.at if how is not None and how.at is not None else self._world.clock.now()
+        ended = replace(run, ended=at, exit_code=how.code if how is not None else None, expected=expected)
         await self._world.ask(self._world.journal.run_ended, self._fence, ended)
 
     async def _let_old_keepers_go(self) -> None:
         """A keeper whose process ended is needed only while no other one holds the sockets."""
         if not self.live:
             return
+        await self._check_fence()
         going, self._old_keepers = self._old_keepers, []
         for folder in going:
             await self._world.away(_let_go, folder, self._world.clock)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 120
 """Samples of a signal held in memory: more than any window of a judge holds at the usual intervals."""
+_UNEVEN: Final = 0.05
+"""Share by which probes come earlier, each another part of it: no rhythm of a service can hide between them."""
+_GOLDEN: Final = 0.6180339887498949
 _GAP_COUNTED: Final = 3.0
 """Intervals that may lie between two probes for the time between them to count as watched."""
 
@@ -104,7 +107,7 @@ class Watch:
             exits = sum(1 for run in service.runs_of(deployment.id) if run.ended is not None and not run.expected)
             sample = process_sample(world, deployment, live is not None, pid, exits)
         elif kind is SignalKind.RATE:
-            sample, reading = await rate_sample(world, deployment, service.rate_source(deployment))
+            sample, reading = await rate_sample(world, deployment, service.rate_source)
             self._reading = reading or self._reading
         else:
             sample = await self._ask(deployment, kind)
@@ -137,6 +140,7 @@ class Watch:
         match kind:
             case SignalKind.HTTP:
                 wait = next_probe(probes_of(samples), self._spec.health.interval_seconds, self._limits.http)
+                wait *= 1.0 - _UNEVEN * (samples[-1].seq * _GOLDEN % 1.0)
             case SignalKind.PROCESS:
                 wait = self._spec.health.interval_seconds
             case SignalKind.CANARY:
