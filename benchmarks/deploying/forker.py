@@ -1,8 +1,8 @@
 """Supervisors that start within milliseconds and are killed: one process that has imported everything forks each.
 
 Run as `python -m benchmarks.deploying.forker DSN RUN_ROOT`. A line on standard input forks a supervisor: `N` ends it
-with SIGKILL at its Nth boundary, a name at the boundary of that name, `0` lets it live. It answers with the child's
-pid, and with `ended` once it has. The end of standard input ends it.
+with SIGKILL at its Nth boundary, names (`stopping,stopped`) at the first boundary of such a name, `0` lets it live. It
+answers with the child's pid, and with `ended` once it has. The end of standard input ends it.
 """
 
 import os
@@ -30,12 +30,12 @@ def main() -> None:
 
 
 def _supervise(dsn: str, run_root: Path, at: str) -> None:
-    passed = 0
+    passed, wanted = 0, set(at.split(","))
 
     def boundary(name: str) -> None:
         nonlocal passed
         passed += 1
-        if at in (str(passed), name):
+        if wanted & {str(passed), name}:
             with (run_root / "killed-at").open("a") as file:
                 file.write(f"{name}\n")
             os.kill(os.getpid(), signal.SIGKILL)

@@ -87,7 +87,7 @@ def boundaries() -> frozenset[str]:
     return frozenset(named | {f"{side}-{happening}" for side in ("before", "after") for happening in Happening})
 
 
-def measure(kills: int = 320, seed: int = 6) -> dict[str, object]:
+def measure(kills: int = 420, seed: int = 6) -> dict[str, object]:
     """How many kills, how many stories with a wrong end, and where supervisors were killed."""
     with tempfile.TemporaryDirectory() as name:
         found = kill_often(Path(name), kills, seed)
@@ -132,7 +132,7 @@ def kill_often(folder: Path, kills: int, seed: int, names: tuple[str, ...] = tup
 
 def _tell(stage: Stage, name: str, story: Story, chance: random.Random, found: Killed) -> None:
     stage.run_root.mkdir(parents=True, exist_ok=True)
-    with _Forker(stage, chance, found) as forker:
+    with Forker(stage, chance, found) as forker:
         told = Telling(stage, forker.until)
         went = story.tell(told)
         if went:
@@ -143,7 +143,7 @@ def _tell(stage: Stage, name: str, story: Story, chance: random.Random, found: K
     found.told(name, wrongs, stage.story() + forker.log())
 
 
-class _Forker:
+class Forker:
     """Keeps a supervisor going, and kills it."""
 
     def __init__(self, stage: Stage, chance: random.Random, found: Killed) -> None:
@@ -151,7 +151,7 @@ class _Forker:
         self._chance = chance
         self._found = found
 
-    def __enter__(self) -> "_Forker":
+    def __enter__(self) -> "Forker":
         command = [sys.executable, "-m", "benchmarks.deploying.forker", self._stage.dsn, str(self._stage.run_root)]
         path = os.pathsep.join([str(ROOT), str(ROOT / "src")])
         self._process = subprocess.Popen(
@@ -182,21 +182,29 @@ class _Forker:
                 return True
         return False
 
+    def killed_at(self, name: str) -> None:
+        """Let one supervisor live until it is killed at a boundary."""
+        self._start(name)
+        _, stdout = self._pipes()
+        if not select.select([stdout], [], [], PATIENCE)[0]:
+            raise AssertionError(f"never at {name}\n{self._stage.story()}{self.log()}")
+        self._note_end()
+
     def log(self) -> str:
         """What the supervisors said."""
         path = self._stage.run_root / "supervisor.log"
         return f"\n{path.read_text()}" if path.exists() else ""
 
     def _next(self, *, calm: bool) -> tuple[str, float]:
-        """The boundary the next one is killed at (its name or number, 0 for none), and its seconds at most."""
+        """The boundaries the next one is killed at (names or a number, 0 for none), and its seconds at most."""
         if calm:
             return "0", _CALM
         kind = self._chance.random()
-        if kind < 0.5:
+        if kind < 0.3:
             return "0", self._chance.uniform(*_MOMENT)
         missed = self._found.missed
-        if kind < 0.7 and missed:
-            return self._chance.choice(missed), _TO_A_BOUNDARY
+        if kind < 0.75 and missed:
+            return ",".join(missed), _TO_A_BOUNDARY
         return str(self._chance.randint(1, 12)), _TO_A_BOUNDARY
 
     def _start(self, at: str) -> int:
@@ -210,9 +218,12 @@ class _Forker:
         return bool(select.select([stdout], [], [], 0)[0])
 
     def _end(self, pid: int) -> None:
-        _, stdout = self._pipes()
         if not self._has_ended():
             os.kill(pid, signal.SIGKILL)
+        self._note_end()
+
+    def _note_end(self) -> None:
+        _, stdout = self._pipes()
         stdout.readline()
         self._found.killed()
         killed_at = self._stage.run_root / "killed-at"

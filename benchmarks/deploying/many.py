@@ -4,7 +4,8 @@
 
 Every service has a port, four sockets, a keeper, a process and a deployment of its own, started and cut over by the
 supervisor itself. Only what answers is shared: each process hands its socket to one answering process and sleeps. Each
-deployment is watched at the default limits: process, http and rate (an endpoint) each 30 s. Prints one JSON object.
+deployment is watched at the default limits: process, http and rate (an endpoint) each 30 s. The supervisor is kept on
+one core once all are watched. Prints one JSON object.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +52,18 @@ def measure(services: int = 1_000, intervals: int = 3) -> dict[str, float]:
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that everything is ended
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
-        folder, core = Path(name), min(os.sched_getaffinity(0))
+        folder = Path(name)
         journal = open_journal(f"sqlite:///{folder}/deploy.sqlite")
         ends.callback(journal.close)
         rate = ends.enter_context(_answering(folder))
         ends.callback(_end_all, folder / "run")
-        supervisor = ends.enter_context(_supervisor(folder, core))
+        supervisor = ends.enter_context(_supervisor(folder))
         began = time.monotonic()
         ids = _deploy(journal, folder, rate, services)
         asked = time.monotonic() - began
         _all_watched(journal, ids, supervisor, folder)
         started = time.monotonic() - began
+        _pin(supervisor.pid)
         time.sleep(INTERVAL)  # what waited while versions were started has caught up
         numbers = _watch(journal, ids, supervisor.pid, intervals)
         numbers |= {"watched_asked_s": round(asked, 1), "watched_started_s": round(started, 1)}
@@ -103,7 +106,7 @@ def _lateness(samples: Sequence[HealthSample], before: dict[tuple[str, SignalKin
         if not counted:
             return [float("inf")]
         ticks = [each.at.ticks for each in counted]
-        late += [max(0.0, after - earlier - INTERVAL) for earlier, after in zip(ticks, ticks[1:], strict=False)]
+        late += [max(0.0, after - earlier - INTERVAL) for earlier, after in pairwise(ticks)]
         late.append(max(0.0, until - ticks[-1] - INTERVAL))
     return late
 
@@ -160,8 +163,8 @@ def _answering(folder: Path) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _supervisor(folder: Path, core: int) -> Iterator[Process]:
-    process = _started("supervising", f"sqlite:///{folder}/deploy.sqlite", str(folder / "run"), str(core))
+def _supervisor(folder: Path) -> Iterator[Process]:
+    process = _started("supervising", f"sqlite:///{folder}/deploy.sqlite", str(folder / "run"))
     try:
         yield process
     finally:
@@ -188,6 +191,13 @@ def _end_all(run_root: Path) -> None:
                 held.signal(signal.SIGKILL)
         with contextlib.suppress(Exception):
             KeeperClient(each.run_folder).leave()
+
+
+def _pin(pid: int) -> None:
+    """Keep a process with all its threads on one core."""
+    core = {min(os.sched_getaffinity(0))}
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), core)
 
 
 def _cpu(pid: int) -> float:

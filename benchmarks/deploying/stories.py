@@ -18,6 +18,8 @@ from buildeye.model.deployments import Deployment, State
 Until = Callable[[Callable[[], bool]], bool]
 """Keeps supervisors going until something is so; False when it never is."""
 CLEAN, BACK, SUPERSEDED = State.MONITORING_WINDOW_CLEAN, State.ROLLED_BACK, State.SUPERSEDED
+_ONCE = ("switched", "roll_back", "returned", "return_failed", "promote", "abort")
+"""What may happen once to a deployment of these stories."""
 PACE: Mapping[str, Any] = {
     "health": {
         "interval_seconds": 1,
@@ -99,7 +101,7 @@ def _refused(told: Telling) -> bool:
     told.stage.behave("v2", health=503)
     return (
         told.clean("v1")
-        and told.deploy("v2", State.HEALTH_FAILED)
+        and told.deploy("v2", State.HEALTH_FAILED, health={"deadline_seconds": 1})
         and told.deploy("v3", State.HEALTH_FAILED, command=["/nonexistent/program"])
         and told.deploy("v4", State.READY, promote="manual")
         and told.deploy("v5", State.READY, promote="manual")
@@ -124,7 +126,7 @@ def _no_way_back(told: Telling) -> bool:
 
 
 def _asked(told: Telling) -> bool:
-    """Both versions fail, so a person is asked; it passes, and the person takes v2 back. v3 may not go back by itself."""
+    """Both versions fail, so a person is asked; it passes, and v2 is taken back. v3 may not go back by itself."""
     if not (told.clean("v1") and told.deploy("v2", State.MONITORING)):
         return False
     told.stage.behave("v1", health=503)
@@ -198,9 +200,7 @@ def wrong(story: Story, told: Telling) -> list[str]:
         if is_now is not state:
             said.append(f"{version} is {is_now}, not {state}")
         happened = Counter(stage.events(deployment))
-        for event in ("switched", "roll_back", "returned", "return_failed", "promote", "abort"):
-            if happened[event] > 1:
-                said.append(f"{version}: {event} {happened[event]} times")
+        said += [f"{version}: {event} {happened[event]} times" for event in _ONCE if happened[event] > 1]
     if story.serves not in told.known:
         return [*said, f"{story.serves} does not serve"]
     if not settled(story, told):
@@ -210,4 +210,3 @@ def wrong(story: Story, told: Telling) -> list[str]:
     elif stage.serves() != story.serves:
         said.append(f"{stage.serves()} serves, not {story.serves}")
     return said
-

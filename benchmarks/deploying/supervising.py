@@ -1,4 +1,4 @@
-"""A supervisor as a process of its own, on one core: `python -m benchmarks.deploying.supervising DSN RUN_ROOT CORE`."""
+"""A supervisor as a process of its own: `python -m benchmarks.deploying.supervising DSN RUN_ROOT`."""
 
 import os
 import sys
@@ -10,9 +10,8 @@ from buildeye.deploy.supervisor.running import supervise
 from buildeye.model.deployments import Deployment
 
 
-def main(dsn: str, run_root: Path, core: int) -> None:
+def main(dsn: str, run_root: Path) -> None:
     """Supervise until SIGTERM; what it says goes to supervisor.log in the run root."""
-    os.sched_setaffinity(0, {core})
     run_root.mkdir(parents=True, exist_ok=True)
     with (run_root / "supervisor.log").open("a", buffering=1) as file:
         supervise(open_journal(dsn), run_root, os.environ, Clock(), _tell, lambda said: print(said, file=file))
@@ -24,4 +23,4 @@ def _tell(deployment: Deployment, headline: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.journal import DeployRequest
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.supervisor.cutover import finish_cutover
 from buildeye.deploy.supervisor.leaving import stop_service
 from buildeye.deploy.supervisor.plan import asked_of
 from buildeye.model.deployments import Deployment, State
@@ -28,6 +29,7 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
     events = await service.world.ask(service.world.journal.events, deployment.id)
     if any(each.numbers.get(_REQUEST) == request.seq for each in events):
         return True, "done"  # by an earlier supervisor, which ended before it could answer
+    deployment = await _fully_in_service(service, deployment)
     why = asked_of(request.arguments, "why")
     match request.kind:
         case "pause" | "resume":
@@ -40,6 +42,21 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
             return await _roll_back(service, deployment, request, why)
         case _:
             return False, f"this supervisor does not know what {request.kind} is; is it older than the command?"
+
+
+async def _fully_in_service(service: "ServiceSupervisor", deployment: Deployment) -> Deployment:
+    """A deployment whose cutover is finished: an earlier supervisor may have ended before it wrote who serves.
+
+    A request that ends the watch would leave it so, and what serves would be stopped as something nobody needs.
+    """
+    if deployment.state not in WATCHED or (await service.row()).in_service == deployment.id:
+        return deployment
+    async with service.switching:
+        again = await service.read(deployment.id)
+        if again is None or again.state not in WATCHED:
+            return again or deployment
+        await finish_cutover(service, again)
+        return again
 
 
 async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
