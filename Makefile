@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks bench-triage likeness weights webhook-examples
+.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks bench-triage bench-deploy likeness weights webhook-examples
 
 setup: .venv/.installed
 
@@ -26,7 +26,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: bench-logs bench-github bench-webhooks bench-triage
+bench: bench-logs bench-github bench-webhooks bench-triage bench-deploy
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
@@ -42,6 +42,9 @@ bench-webhooks: setup
 
 bench-triage: setup
 	$(BIN)/python benchmarks/triage.py
+
+bench-deploy: setup
+	$(BIN)/python benchmarks/deploy.py
 
 weights: setup
 	$(BIN)/python benchmarks/weights.py --write

@@ -1,8 +1,8 @@
 """Supervisors that start within milliseconds and are killed: one process that has imported everything forks each.
 
 Run as `python -m benchmarks.deploying.forker DSN RUN_ROOT`. A line on standard input forks a supervisor: `N` ends it
-with SIGKILL at its Nth boundary, `0` lets it live. It answers with the child's pid, and with `ended` once it has. The
-end of standard input ends it.
+with SIGKILL at its Nth boundary, names (`stopping,stopped`) at the first boundary of such a name, `0` lets it live. It
+answers with the child's pid, and with `ended` once it has. The end of standard input ends it.
 """
 
 import os
@@ -22,20 +22,20 @@ def main() -> None:
     for line in iter(sys.stdin.readline, ""):
         child = os.fork()
         if child == 0:
-            _supervise(dsn, run_root, int(line))
+            _supervise(dsn, run_root, line.strip())
             os._exit(0)
         print(child, flush=True)
         os.waitpid(child, 0)
         print("ended", flush=True)
 
 
-def _supervise(dsn: str, run_root: Path, at: int) -> None:
-    passed = 0
+def _supervise(dsn: str, run_root: Path, at: str) -> None:
+    passed, wanted = 0, set(at.split(","))
 
     def boundary(name: str) -> None:
         nonlocal passed
         passed += 1
-        if passed == at:
+        if wanted & {str(passed), name}:
             with (run_root / "killed-at").open("a") as file:
                 file.write(f"{name}\n")
             os.kill(os.getpid(), signal.SIGKILL)

@@ -41,7 +41,7 @@ def version(route: PortRoute, slot: int, name: str) -> "Iterator[subprocess.Pope
 
 
 def test_no_request_is_lost_at_cutovers_and_on_the_way_back(route: PortRoute) -> None:
-    """The goal of the socket route, small; `benchmarks/deploy_load.py` sends tens of thousands."""
+    """The goal of the socket route, small; `benchmarks/deploying/load.py` sends tens of thousands."""
     over = threading.Event()
     served: list[bytes] = []
     lost: list[object] = []

@@ -125,8 +125,8 @@ def test_explain_tells_numbers_limits_boundary_and_the_next_look() -> None:
               to close      nothing more
 
      http     ok            741 of 742 ok, longest run of failures 1
-              fails when    3 checks in a row fail (10 s apart after the first failure), or 50 % of at
-                            least 10 within 10 min
+              fails when    4 checks in a row fail (8 s apart after the first failure), or 40 % of at
+                            least 15 within 10 min
               numbers       failures in row 0
               to close      nothing more
               next look     in 12 s

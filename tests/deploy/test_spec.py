@@ -11,6 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from buildeye.config.complaints import allowed_of, dotted, keys_of
+from buildeye.deploy.explain import limit_text
+from buildeye.deploy.judges import (
+    AttentionSettings,
+    CanarySettings,
+    CleanSettings,
+    HttpSettings,
+    ProcessSettings,
+    RateSettings,
+)
 from buildeye.deploy.spec import (
     Profile,
     RateSource,
@@ -24,7 +33,9 @@ from buildeye.deploy.spec import (
     template,
 )
 from buildeye.deploy.spec.starter import default_of, yaml_of
+from buildeye.deploy.supervisor.limits import Limits, limits_of
 from buildeye.model import UsageError
+from buildeye.model.deployments import SignalKind
 
 ROOT = Path(__file__).parents[2]
 LEAST = "service: web\ncommand: [./run]\nlisten: {port: 8080}\n"
@@ -190,6 +201,34 @@ def test_values_are_taken_as_people_write_them(write: Write) -> None:
 ])  # fmt: skip
 def test_the_classic_profile_has_the_pace_of_the_first_monitor(write: Write, more: str, interval: int) -> None:
     assert load(write(LEAST + more)).health.interval_seconds == interval
+
+
+@pytest.mark.parametrize("more, failures", [
+    ("", HttpSettings().failures), ("profile: classic\n", 3), ("profile: classic\nhealth: {failures: 5}\n", 5),
+])  # fmt: skip
+def test_the_classic_profile_forgives_as_many_failures_as_the_first_monitor(
+    write: Write, more: str, failures: int
+) -> None:
+    assert load(write(LEAST + more)).health.failures == failures
+
+
+def test_a_file_that_says_nothing_is_judged_by_the_judges_own_limits() -> None:
+    everything = {"canary": {"path": "/task"}, "rate": {"source": "endpoint", "url": "http://h"}}
+    assert limits_of(spec_of(everything)) == Limits(
+        ProcessSettings(), HttpSettings(), CanarySettings(), RateSettings(), CleanSettings(), AttentionSettings()
+    )
+
+
+def test_a_service_that_is_not_started_again_fails_with_its_first_exit() -> None:
+    assert not limits_of(spec_of({"process": {"restart": False}})).process.restarts
+
+
+def test_the_limits_that_are_explained_are_the_defaults_of_the_file() -> None:
+    defaults = ServiceSpec().model_dump(mode="json")
+    assert [limit_text(signal, {}) for signal in SignalKind] == [limit_text(signal, defaults) for signal in SignalKind]
+    assert limit_text(SignalKind.HTTP, {}) == (
+        "4 checks in a row fail (8 s apart after the first failure), or 40 % of at least 15 within 10 min"
+    )
 
 
 SECRETS = LEAST + (

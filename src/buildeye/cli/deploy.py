@@ -63,6 +63,9 @@ def start(
     commit: str = typer.Option("", "--commit", metavar="SHA", help="The commit it was built from; links it to its CI."),
     file: Path = FILE,
     force: bool = typer.Option(False, "--force", help="Deploy a version that was marked bad."),
+    until_closed: bool = typer.Option(
+        False, "--until-closed", help="Wait until its window has closed, not only until it serves."
+    ),
     detach: bool = typer.Option(False, "--detach", help="Do not wait for the outcome."),
     form: Form = FORM,
     by: str = BY,
@@ -70,30 +73,32 @@ def start(
 ) -> None:
     """Deploy a version: start it beside the old one, check it, cut over, and go on watching it.
 
-    Shows each step as it happens. Ends with 0 once the version serves, with 1 when it does not come into service.
-    Ctrl-C leaves the deployment as it is; its supervisor goes on in the background.
+    Shows each step as it happens. Ends with 0 once the version serves, with 1 when it does not come into service, with
+    --until-closed also when it is rolled back later. Ctrl-C ends only this command; the supervisor goes on.
 
     \b
     Examples:
       build-eye deploy start web --version v142
       build-eye deploy start web --version v142 --commit "$(git rev-parse HEAD)"
-      build-eye deploy start web --version v142 --force
+      build-eye deploy start web --version v142 --until-closed
     """
     from buildeye.cli.deploydesk import desk
+    from buildeye.cli.voice import tell
     from buildeye.deploy.asking import in_service_or_over, serves
-    from buildeye.deploy.asking import start as ask_to_start
+    from buildeye.deploy.states import TERMINAL
 
     with desk(config) as at:
         spec = at.spec(file, service)
-        who = at.who(by)
-        at.ensure_supervisor(service, spec)
-        deployment = ask_to_start(
-            at.journal, spec, str(file.absolute()), version, at.clock, who, commit=commit, forced=force
-        )
+        deployment = at.deploy(spec, str(file.absolute()), version, at.who(by), commit=commit, forced=force)
         if detach:
             typer.echo(_json(at.deployment_json(deployment)) if form is Form.JSON else _asked_for(deployment))
             return
-        last = at.follow(deployment, in_service_or_over, quiet=form is Form.JSON)
+        until = (lambda each: each.state in TERMINAL) if until_closed else in_service_or_over
+        try:
+            last = at.follow(deployment, until, quiet=form is Form.JSON)
+        except KeyboardInterrupt:
+            tell(f"{service} {version} goes on without you: build-eye deploy status {service}, or abort it")
+            raise typer.Exit(130) from None
         at.say_outcome(last, form is Form.JSON)
         raise typer.Exit(0 if serves(last) else 1)
 
@@ -131,8 +136,8 @@ def watch(
 ) -> None:
     """Supervise: start, check, cut over, watch and roll back what was asked for, until it is told to end.
 
-    Only one supervisor acts for a service; where another one does, what it does is shown. Ended with Ctrl-C or
-    SIGTERM it leaves everything running, and the next one goes on where it stood.
+    Only one supervisor acts for a service. With a service that another one has, this shows what that one does, and
+    takes over when it ends. Ended with Ctrl-C or SIGTERM it leaves everything running, and the next one goes on.
 
     \b
     Examples:
@@ -233,6 +238,34 @@ def rollback(
 
 
 @app.command()
+def stop(
+    service: str = SERVICE,
+    yes: bool = typer.Option(False, "--yes", help="Do not ask whether you mean it."),
+    why: str = WHY,
+    by: str = BY,
+    config: Path | None = CONFIG,
+) -> None:
+    """End a service for good: all of its processes, its public address, and what is on its way or watched.
+
+    Nothing of it is started again until build-eye deploy start deploys a version.
+
+    \b
+    Example:
+      build-eye deploy stop web --yes --why "moved to another machine"
+    """
+    from buildeye.cli.deploydesk import desk
+    from buildeye.model import UsageError
+
+    with desk(config) as at:
+        at.standing(service)
+        if not yes:
+            if not sys.stdin.isatty():
+                raise UsageError(f"to stop {service} ends it for its users; say --yes if that is meant")
+            typer.confirm(f"{service} ends for its users. Stop it?", abort=True)
+        at.stop(service, why, at.who(by))
+
+
+@app.command()
 def history(
     service: str = SERVICE,
     limit: int = typer.Option(20, "--limit", min=1, max=1000, help="How many, newest first."),
@@ -255,13 +288,28 @@ def history(
         typer.echo(_json(history_json(past)) if form is Form.JSON else history_table(past))
 
 
+@app.command()
+def demo(
+    folder: Path = typer.Option(Path("demo/deploy"), "--folder", help="Where journal, runs and reports of it go."),
+) -> None:
+    """Deploy a good version, a better one, and a bad one that is rolled back by itself; all of it on this machine.
+
+    Takes about a minute: its clock runs 60 times as fast. Users ask all the while, and at the end nothing runs.
+
+    \b
+    Example:
+      build-eye deploy demo
+    """
+    from buildeye.cli.deploydemo import play
+
+    play(folder)
+
+
 def _ask(service: str, kind: str, why: str, by: str, config: Path | None) -> None:
     from buildeye.cli.deploydesk import desk
-    from buildeye.deploy.asking import ask, current
 
     with desk(config) as at:
-        deployment = current(at.journal, service)
-        typer.echo(f"{service}: {ask(at.journal, deployment, kind, {'why': why}, at.clock, at.who(by))}")
+        typer.echo(f"{service}: {at.ask(service, kind, why, at.who(by))}")
 
 
 def _asked_for(deployment: "Deployment") -> str:

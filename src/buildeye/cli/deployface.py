@@ -54,7 +54,7 @@ def status_table(standings: Sequence[Standing]) -> str:
         (
             plain(each.deployment.service),
             plain(each.deployment.version),
-            _state(each.deployment) + (", paused" if each.deployment.paused else ""),
+            _state(each.deployment) + (", paused" if each.deployment.paused else ", stopped" if each.stopped else ""),
             _elapsed(each),
             _signals_short(each),
             ", ".join(map(plain, each.missing)) if each.deployment.state in WATCHED else "",
@@ -115,7 +115,7 @@ def _state(deployment: Deployment) -> str:
 def _head(standing: Standing, look: Look) -> list[str]:
     deployment = standing.deployment
     state = deployment.state
-    paused = " (paused)" if deployment.paused else ""
+    paused = " (paused)" if deployment.paused else " (stopped)" if standing.stopped else ""
     left = f"{title(deployment)}  {state}{paused}   {_how_far(standing)}".rstrip()
     return ends(left, _previous(standing), look, BOLD, state_colour(state))
 
@@ -131,7 +131,7 @@ def _how_far(standing: Standing) -> str:
 
 def _previous(standing: Standing) -> str:
     version, state = plain(standing.previous_version), standing.deployment.state
-    if state is State.SUPERSEDED:
+    if state is State.SUPERSEDED or standing.stopped:
         return ""
     if not version:
         return "no previous version to return to" if state in WATCHED | BEFORE_CUTOVER else ""
@@ -204,7 +204,7 @@ def _boundary(boundary: RateBoundary, deployment: Deployment) -> list[tuple[str,
     if boundary.p_value is not None:
         now += f": p = {boundary.p_value:.2g}"
     left = rejections_left(boundary)
-    if left is not None:
+    if left is not None and deployment.state not in TERMINAL:
         now += f"; {left} more {'rejection' if left == 1 else 'rejections in a row'} would fail"
     told.append(("now", now))
     if boundary.alpha is not None:
@@ -229,19 +229,22 @@ def _known(standing: Standing, look: Look) -> list[str]:
     lines = wrapped(facts(told), look.width)
     why = plain(why_rolled_back(deployment))
     lines += wrapped(why, look.width, first="why: ", rest=" " * 5) if why else []
-    for name, text in (("note", deployment.note), ("report", standing.report), ("next", _next(deployment))):
+    following = _next(standing)
+    for name, text in (("note", deployment.note), ("report", standing.report), ("next", following)):
         lines += wrapped(plain(text), look.width, first=f"{name}: ", rest=" " * (len(name) + 2)) if text else []
     return lines
 
 
-def _next(deployment: Deployment) -> str:
+def _next(standing: Standing) -> str:
     """What a person may do now, '' when it is to wait."""
-    service = deployment.service
+    deployment, service = standing.deployment, standing.deployment.service
+    if standing.stopped:
+        return f"nothing of it runs; build-eye deploy start {service} --version V starts it again"
     match deployment.state:
         case State.NEEDS_ATTENTION:
             return f"build-eye deploy explain {service}, then promote, resume or rollback"
         case State.ROLLED_BACK | State.HEALTH_FAILED:
-            return f"mend it, then build-eye deploy start {service} with a new version"
+            return f"mend it, then build-eye deploy start {service} --version V"
         case State.ROLLBACK_FAILED:
             return f"build-eye deploy rollback {service} --to a version that works"
         case State.CLOSED_INSUFFICIENT_DATA:

@@ -28,6 +28,7 @@ def status_json(standing: Standing) -> dict[str, Any]:
         "ci": {"green": standing.ci_green, "says": standing.ci},
         "supervisor": standing.supervisor,
         "report": standing.report,
+        "stopped": standing.stopped,
         "warnings": [mask(each) for each in standing.warnings],
     }
 

@@ -58,3 +58,18 @@ def ends(left: str, right: str, look: Look, *codes: int) -> list[str]:
 def facts(parts: Sequence[str]) -> str:
     """Short facts on one line."""
     return " · ".join(filter(None, parts))
+
+
+def outcome_words(deployment: Deployment) -> str:
+    """How a deployment stands, as the end of a sentence: `closed as clean`, `rolled back`."""
+    return _OUTCOMES.get(deployment.state, deployment.state.replace("_", " "))
+
+
+_OUTCOMES: Final = {
+    State.MONITORING_WINDOW_CLEAN: "its window is closed as clean",
+    State.CLOSED_INSUFFICIENT_DATA: "its window is closed with too little seen to call it clean",
+    State.NEEDS_ATTENTION: "a person must look",
+    State.HEALTH_FAILED: "given up: it did not become healthy",
+    State.ROLLBACK_FAILED: "bad, and the earlier version could not take over",
+    State.SUPERSEDED: "superseded by a later deployment",
+}

@@ -15,9 +15,11 @@ from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL, WATCHED
 from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
 from buildeye.model.errors import EXIT_BAD
+from buildeye.reports.deploywords import why_rolled_back
 
 _LOOK_SECONDS: Final = 0.1
 _KNOWN: Final = 60
+_FOLLOWED: Final = 5
 
 
 class Refused(BuildEyeError):
@@ -41,9 +43,10 @@ def start(
     """Ask for a deployment of a version. Refused: the version was marked bad, and `forced` is not set."""
     bad = journal.marked_bad(spec.service, version)
     if bad is not None and not forced:
-        why = f" ({bad.rollback_reason or bad.note})" if bad.rollback_reason or bad.note else ""
+        why = why_rolled_back(bad) or bad.note
         raise Refused(
-            f"{spec.service} {version} was marked bad: {bad.state} at {bad.created.wall:%Y-%m-%d %H:%M} UTC{why}; "
+            f"{spec.service} {version} was marked bad: {bad.state.replace('_', ' ')} on "
+            f"{bad.created.wall:%Y-%m-%d %H:%M} UTC{f' ({why})' if why else ''}; "
             f"deploy another version, or this one again with --force"
         )
     now = clock.now()
@@ -75,7 +78,10 @@ def current(journal: Journal, service: str) -> Deployment:
     """
     known = journal.deployments(service, _KNOWN)
     if not known:
-        raise UsageError(f"there is no deployment of {service}; begin with `build-eye deploy start {service}`")
+        raise UsageError(
+            f"there is no deployment of {service}; begin with `build-eye deploy start {service} --version V`, "
+            "or see what there is with `build-eye deploy status`"
+        )
     return next((each for each in known if each.state not in TERMINAL), known[0])
 
 
@@ -92,6 +98,9 @@ def ask(
 
     Refused: it says that this cannot be done. OutsideError: nobody answered within so many true seconds.
     """
+    if deployment.state in TERMINAL and kind != "stop":
+        state = deployment.state.replace("_", " ")
+        raise Refused(f"{deployment.service} {deployment.version} is {state}; that cannot be done any more")
     seq = journal.ask(deployment.service, deployment.id, kind, arguments, by, clock.now())
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
@@ -102,23 +111,52 @@ def ask(
             return request.answer
         time.sleep(_LOOK_SECONDS)
     raise OutsideError(
-        f"nobody supervises {deployment.service}, so {kind} waits in the journal; start its supervisor with "
+        f"nobody answers for {deployment.service}, so {kind} waits in the journal; start its supervisor with "
         f"`build-eye deploy watch {deployment.service}`"
     )
 
 
-def follow(journal: Journal, deployment_id: str, until: Callable[[Deployment], bool]) -> Iterator[DeployEvent]:
-    """The events of a deployment as they come, until its state is what is waited for."""
-    seen = 0
+def follow(
+    journal: Journal, deployment_id: str, until: Callable[[Deployment], bool], after: int = 0
+) -> Iterator[DeployEvent | None]:
+    """The events of a deployment numbered above `after` as they come, until its state is what is waited for.
+
+    Gives None at each look that found nothing new.
+    """
+    seen = after
     while True:
         deployment = journal.deployment(deployment_id)
-        for event in journal.events(deployment_id):
-            if event.seq > seen:
-                seen = event.seq
-                yield event
+        fresh = [event for event in journal.events(deployment_id) if event.seq > seen]
+        for event in fresh:
+            seen = event.seq
+            yield event
         if deployment is None or until(deployment):
             return
+        if not fresh:
+            yield None
         time.sleep(_LOOK_SECONDS)
+
+
+def follow_service(journal: Journal, service: str) -> Iterator[tuple[DeployEvent, Deployment] | None]:
+    """The events of a service's deployments as they come: all of the one that counts, then whatever comes.
+
+    Gives None after each look.
+    """
+    known = journal.deployments(service, _KNOWN)
+    counts = next((each for each in known if each.state not in TERMINAL), known[0] if known else None)
+    seen = {each.id: _last_seq(journal, each.id) for each in known if counts is None or each.id != counts.id}
+    while True:
+        for deployment in reversed(journal.deployments(service, _FOLLOWED)):
+            for event in journal.events(deployment.id):
+                if event.seq > seen.get(deployment.id, 0):
+                    seen[deployment.id] = event.seq
+                    yield event, deployment
+        yield None
+        time.sleep(_LOOK_SECONDS)
+
+
+def _last_seq(journal: Journal, deployment_id: str) -> int:
+    return max((event.seq for event in journal.events(deployment_id)), default=0)
 
 
 def in_service_or_over(deployment: Deployment) -> bool:

@@ -1,8 +1,10 @@
 """One HTTP request and its whole answer within one deadline: no redirects, no second try, never more than asked for."""
 
 import asyncio
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 
 class ExchangeError(Exception):
@@ -50,7 +52,9 @@ async def _ask(
         near = httpx2.URL(url).host in LOOPBACK
         async with (
             asyncio.timeout(seconds),
-            httpx2.AsyncClient(timeout=None, follow_redirects=False, trust_env=not near) as client,
+            httpx2.AsyncClient(
+                timeout=None, follow_redirects=False, trust_env=not near, verify=_trusted(from_environment=not near)
+            ) as client,
             client.stream(method, url, headers=headers, content=content) as response,
         ):
             body = bytearray()
@@ -63,6 +67,14 @@ async def _ask(
         raise ExchangeError(f"no whole answer within {seconds:g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError, ImportError) as error:
         raise ExchangeError(_reason(error)) from None
+
+
+@cache
+def _trusted(*, from_environment: bool) -> ssl.SSLContext:
+    """Whom TLS trusts: reading all the certificates takes longer than most exchanges, so it is done once."""
+    import httpx2
+
+    return httpx2.create_ssl_context(trust_env=from_environment)
 
 
 def _reason(error: Exception) -> str:

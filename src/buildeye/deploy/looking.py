@@ -21,6 +21,7 @@ from buildeye.model.deployments import (
     SignalKind,
     SignalStatus,
 )
+from buildeye.model.spans import lasting
 
 _KEPT: Final = 120
 _HOUR: Final = 3600.0
@@ -35,11 +36,11 @@ def standing(
     runs = journal.runs(deployment.id)
     before = journal.deployment(deployment.previous) if deployment.previous else None
     warm = bool(before and any(each.ended is None and each.pid for each in journal.runs(before.id)))
-    holder = journal.held_by(deployment.service)
+    holder, row = journal.held_by(deployment.service), journal.service(deployment.service)
     spec = spec_of(deployment.spec)
     begun = deployment.cutover or deployment.created
     until = deployment.closed or now
-    seen = Seen(samples, runs, alive=_alive(runs), watched_seconds=_watched(samples))
+    seen = Seen(samples, runs, alive=_alive(runs) or _was_stopped(deployment, runs), watched_seconds=_watched(samples))
     judged = deployment.cutover is not None
     said = verdicts(deployment, seen, limits_of(spec), until) if judged else {}
     return Standing(
@@ -56,6 +57,10 @@ def standing(
         ci=ci,
         ci_green=green,
         supervisor=f"process {holder.pid} on {holder.host}" if holder is not None else "",
+        stopped=deployment.cutover is not None
+        and deployment.state in TERMINAL
+        and row is not None
+        and not row.in_service,
         warnings=_warnings(deployment, holder is not None),
     )
 
@@ -123,7 +128,7 @@ def _conditions(
     missing, clean = verdict.numbers.get("missing"), limits.clean
     lacks = {str(each) for each in missing} if isinstance(missing, list) else set()
     judged, passed = verdict.numbers.get("judged", 0), verdict.numbers.get("canaries_passed", 0)
-    found = [Condition(f"{clean.window_seconds / _HOUR:g} h passed", "time" not in lacks)]
+    found = [Condition(f"{lasting(clean.window_seconds)} passed", "time" not in lacks)]
     if clean.needs_rate:
         met = not lacks & {"tasks", "rate"}
         found.append(Condition(f"enough judged tasks ({judged} now)", met))
@@ -158,6 +163,11 @@ def _process(runs: Sequence[ProcessRun], now: Moment) -> ProcessFacts:
 
 def _alive(runs: Sequence[ProcessRun]) -> bool:
     return any(run.ended is None and run.pid for run in runs)
+
+
+def _was_stopped(deployment: Deployment, runs: Sequence[ProcessRun]) -> bool:
+    """Whether a version that is no longer watched was ended on purpose: that says nothing against it."""
+    return deployment.state in TERMINAL and bool(runs) and runs[-1].ended is not None and runs[-1].expected
 
 
 def _watched(samples: Mapping[SignalKind, Sequence[HealthSample]]) -> float:

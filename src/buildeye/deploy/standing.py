@@ -48,7 +48,7 @@ class Standing:
 
     `elapsed` counts from the cutover, before it from the creation; `window` is how long it is watched at least,
     `deadline` at most, 0 when not known. `ci` is `CommitStory.sentence`; `supervisor` is who watches it, '' nobody;
-    `report` is the path of its report, '' while it has none.
+    `report` is the path of its report, '' while it has none; `stopped`: a person stopped the service, nothing serves.
     """
 
     deployment: Deployment
@@ -66,6 +66,7 @@ class Standing:
     ci_green: bool | None = None
     supervisor: str = ""
     report: str = ""
+    stopped: bool = False
     warnings: Sequence[str] = ()
 
     @property

@@ -54,6 +54,7 @@ TRANSITIONS: Final = MappingProxyType(
         (_S.CUTTING_OVER, _H.SWITCHED): _S.MONITORING,
         (_S.CUTTING_OVER, _H.SWITCH_FAILED): _S.ROLLING_BACK,
         (_S.CUTTING_OVER, _H.ROLL_BACK): _S.ROLLING_BACK,
+        (_S.CUTTING_OVER, _H.ABORT): _S.ABORTED,
         (_S.MONITORING, _H.CLEAN): _S.MONITORING_WINDOW_CLEAN,
         (_S.MONITORING, _H.PROMOTE): _S.MONITORING_WINDOW_CLEAN,
         (_S.MONITORING, _H.DEADLINE): _S.CLOSED_INSUFFICIENT_DATA,
@@ -61,19 +62,24 @@ TRANSITIONS: Final = MappingProxyType(
         (_S.MONITORING, _H.ASK): _S.NEEDS_ATTENTION,
         (_S.MONITORING, _H.ROLL_BACK): _S.ROLLING_BACK,
         (_S.MONITORING, _H.SUPERSEDE): _S.SUPERSEDED,
+        (_S.MONITORING, _H.ABORT): _S.ABORTED,
         (_S.NEEDS_ATTENTION, _H.RESUME): _S.MONITORING,
         (_S.NEEDS_ATTENTION, _H.PROMOTE): _S.MONITORING_WINDOW_CLEAN,
         (_S.NEEDS_ATTENTION, _H.DEADLINE): _S.CLOSED_INSUFFICIENT_DATA,
         (_S.NEEDS_ATTENTION, _H.ANOMALY): _S.ANOMALY_DETECTED,
         (_S.NEEDS_ATTENTION, _H.ROLL_BACK): _S.ROLLING_BACK,
         (_S.NEEDS_ATTENTION, _H.SUPERSEDE): _S.SUPERSEDED,
+        (_S.NEEDS_ATTENTION, _H.ABORT): _S.ABORTED,
         (_S.ANOMALY_DETECTED, _H.ROLL_BACK): _S.ROLLING_BACK,
         (_S.ANOMALY_DETECTED, _H.HOLD): _S.NEEDS_ATTENTION,
+        (_S.ANOMALY_DETECTED, _H.ABORT): _S.ABORTED,
         (_S.ROLLING_BACK, _H.RETURNED): _S.ROLLED_BACK,
         (_S.ROLLING_BACK, _H.RETURN_FAILED): _S.ROLLBACK_FAILED,
+        (_S.ROLLING_BACK, _H.ABORT): _S.ABORTED,
     }
 )
-"""{(state, what happened): next state}; what is not in it has no effect."""
+"""{(state, what happened): next state}; what is not in it has no effect. After a cutover only the end of the whole
+service aborts a deployment."""
 
 TERMINAL: Final = frozenset(State) - {state for state, _ in TRANSITIONS}
 """States that stay."""

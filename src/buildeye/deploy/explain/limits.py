@@ -1,18 +1,12 @@
 """What would make each signal fail, said from the `deploy.yaml` a deployment was made with."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from buildeye.deploy.spec import ServiceSpec
 from buildeye.model.deployments import SignalKind
 from buildeye.model.spans import lasting
-
-_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "process": {"exits": 2, "window_seconds": 600, "slow_exits": 3, "slow_hours": 6},
-    "health": {"failures": 3, "retry_seconds": 10, "window_minutes": 10, "window_share": 0.5, "window_probes": 10},
-    "canary": {"confirm_seconds": 10},
-    "rate": {"source": "none", "fail": 0.01, "margin": 0.10, "tasks": 50},
-}
-"""What holds where a stored `deploy.yaml` says nothing; the same as in its sections."""
 
 
 def limit_text(signal: SignalKind, spec: Mapping[str, object], profile: str = "default") -> str:
@@ -61,4 +55,10 @@ def _rate(given: Mapping[str, Any], profile: str) -> str:
 
 def _section(spec: Mapping[str, object], name: str) -> Mapping[str, Any]:
     given = spec.get(name)
-    return {**_DEFAULTS[name], **(given if isinstance(given, Mapping) else {})}
+    return {**_defaults()[name], **(given if isinstance(given, Mapping) else {})}
+
+
+@cache
+def _defaults() -> Mapping[str, Any]:
+    """What holds where a stored `deploy.yaml` says nothing."""
+    return ServiceSpec().model_dump(mode="json")

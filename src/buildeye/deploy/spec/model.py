@@ -14,9 +14,23 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 from pydantic.types import StringConstraints
 
 from buildeye.config.fields import Count, Number, Section, counted, lowered, section, setting
+from buildeye.deploy.judges import (
+    AttentionSettings,
+    CanarySettings,
+    CleanSettings,
+    HttpSettings,
+    ProcessSettings,
+    RateSettings,
+)
 
 CLASSIC_INTERVAL = 300
 """Seconds between two passes of the seed's monitor."""
+CLASSIC_FAILURES = 3
+"""Failed probes in a row at which the seed's monitor rolls back."""
+_HOUR, _MINUTE = 3600, 60
+_HTTP, _CANARY, _RATE, _PROCESS = HttpSettings(), CanarySettings(), RateSettings(), ProcessSettings()
+_CLEAN, _ERRORS = CleanSettings(), AttentionSettings()
+"""The judges' own limits: what a deploy.yaml says nothing of is judged by them."""
 _COMMAND = "a list of words, or [] for none"
 _FOLDER = "a folder"
 
@@ -60,7 +74,7 @@ class Handover(StrEnum):
 
 
 class Promote(StrEnum):
-    """Who closes a window that is clean."""
+    """Who lets a candidate that is ready take over."""
 
     AUTOMATIC = "automatic"
     MANUAL = "manual"
@@ -126,13 +140,21 @@ class Health(Section):
     timeout_seconds: Number = counted(
         5, "seconds", 0.1, 300, "seconds one answer may take, from connecting to its last byte"
     )
-    retry_seconds: Number = counted(10, "seconds", 0.1, 3600, "seconds until the next probe after a failed one")
-    failures: Count = counted(3, "probes", 1, 100, "failed probes in a row that roll back")
-    window_minutes: Number = counted(10, "minutes", 1, 1440, "the window that flapping is looked for in")
-    window_share: Number = setting(
-        0.5, "a share, 0.01 to 1", "share of failed probes in the window that rolls back", ge=0.01, le=1
+    retry_seconds: Number = counted(
+        _HTTP.retry_seconds, "seconds", 0.1, 3600, "seconds until the next probe after a failed one"
     )
-    window_probes: Count = counted(10, "probes", 2, 1000, "fewer probes in the window say nothing of flapping")
+    failures: Count = counted(
+        _HTTP.failures, "probes", 1, 100, "failed probes in a row that roll back; 3 in profile classic"
+    )
+    window_minutes: Number = counted(
+        _HTTP.window_seconds // _MINUTE, "minutes", 1, 1440, "the window that flapping is looked for in"
+    )
+    window_share: Number = setting(
+        _HTTP.window_share, "a share, 0.01 to 1", "share of failed probes in the window that rolls back", ge=0.01, le=1
+    )
+    window_probes: Count = counted(
+        _HTTP.window_probes, "probes", 2, 1000, "fewer probes in the window say nothing of flapping"
+    )
     successes: Count = counted(3, "probes", 1, 100, "good probes in a row that a candidate needs before the cutover")
     minimum_uptime_seconds: Number = counted(
         10, "seconds", 0, 3600, "seconds a candidate must have run before the cutover"
@@ -150,8 +172,10 @@ class Canary(Section):
     command: Words = setting((), _COMMAND, "run instead of sending; BUILD_EYE_ADDRESS names the version, and 0 is good")
     interval_seconds: Number = counted(3600, "seconds", 1, 86400, "seconds between two tasks")
     timeout_seconds: Number = counted(60, "seconds", 0.1, 3600, "seconds one task may take")
-    confirm_seconds: Number = counted(10, "seconds", 0, 3600, "seconds until a failed task is tried once more")
-    least: Count = counted(3, "tasks", 0, 1000, "good tasks that a clean window needs")
+    confirm_seconds: Number = counted(
+        _CANARY.confirm_seconds, "seconds", 0, 3600, "seconds until a failed task is tried once more"
+    )
+    least: Count = counted(_CLEAN.canaries, "tasks", 0, 1000, "good tasks that a clean window needs")
 
     @property
     def given(self) -> bool:
@@ -177,21 +201,25 @@ class Rate(Section):
     good: str = setting("", "a PromQL expression", "prometheus: how many tasks were approved")
     total: str = setting("", "a PromQL expression", "prometheus: how many tasks were judged")
     fail: Number = setting(
-        0.01,
+        _RATE.fail,
         "a probability, 0.0001 to 0.5",
         "the most probable a false rollback by this test may be",
         ge=0.0001,
         le=0.5,
     )
     warn: Number = setting(
-        0.05, "a probability, 0.0001 to 0.5", "the most probable a false warning by it may be", ge=0.0001, le=0.5
+        _RATE.warn, "a probability, 0.0001 to 0.5", "the most probable a false warning by it may be", ge=0.0001, le=0.5
     )
-    tasks: Count = counted(50, "tasks", 5, 500, "judged tasks that the test looks at")
+    tasks: Count = counted(_RATE.tasks, "tasks", 5, 500, "judged tasks that the test looks at")
     margin: Number = setting(
-        0.10, "a share, 0 to 0.9", "a drop of the rate that is smaller never rolls back", ge=0, le=0.9
+        _RATE.margin, "a share, 0 to 0.9", "a drop of the rate that is smaller never rolls back", ge=0, le=0.9
     )
-    least_baseline: Count = counted(10, "tasks", 1, 10000, "fewer tasks before the cutover are no baseline")
-    most_unjudged: Number = setting(0.20, "a share, 0 to 1", "with more tasks unjudged nothing is said", ge=0, le=1)
+    least_baseline: Count = counted(
+        _RATE.least_baseline, "tasks", 1, 10000, "fewer tasks before the cutover are no baseline"
+    )
+    most_unjudged: Number = setting(
+        _RATE.most_unjudged, "a share, 0 to 1", "with more tasks unjudged nothing is said", ge=0, le=1
+    )
     baseline_tasks: Count = counted(200, "tasks", 1, 10000, "newest tasks before the cutover that are the baseline")
 
     @property
@@ -203,10 +231,12 @@ class Rate(Section):
 class Process(Section):
     """What exits of the process say, and whether it is started again."""
 
-    exits: Count = counted(2, "exits", 1, 100, "exits in the window that roll back")
-    window_seconds: Number = counted(600, "seconds", 1, 86400, "the window exits are counted in")
-    slow_exits: Count = counted(3, "exits", 1, 1000, "exits in the long window that roll back")
-    slow_hours: Number = counted(6, "hours", 0.01, 720, "the long window, for slow crash loops")
+    exits: Count = counted(_PROCESS.exits, "exits", 1, 100, "exits in the window that roll back")
+    window_seconds: Number = counted(_PROCESS.window_seconds, "seconds", 1, 86400, "the window exits are counted in")
+    slow_exits: Count = counted(_PROCESS.slow_exits, "exits", 1, 1000, "exits in the long window that roll back")
+    slow_hours: Number = counted(
+        _PROCESS.slow_seconds // _HOUR, "hours", 0.01, 720, "the long window, for slow crash loops"
+    )
     restart: bool = setting(True, "true or false", "start a process that exited again")
     restart_seconds: Number = counted(
         1, "seconds", 0, 3600, "seconds until it is started again; twice as long each time"
@@ -217,12 +247,22 @@ class Process(Section):
 class Window(Section):
     """How long a deployment is watched after the cutover."""
 
-    hours: Number = counted(24, "hours", 0.001, 720, "hours a deployment is watched at least")
+    hours: Number = counted(
+        _CLEAN.window_seconds // _HOUR, "hours", 0.001, 720, "hours a deployment is watched at least"
+    )
     deadline_hours: Number = counted(
-        48, "hours", 0.001, 2160, "hours after which it is closed as insufficient data when it is not clean"
+        _CLEAN.deadline_seconds // _HOUR,
+        "hours",
+        0.001,
+        2160,
+        "hours after which it is closed as insufficient data when it is not clean",
     )
     error_minutes: Number = counted(
-        10, "minutes", 0.1, 1440, "minutes of checks that cannot be made, after which a person is asked"
+        _ERRORS.error_seconds // _MINUTE,
+        "minutes",
+        0.1,
+        1440,
+        "minutes of checks that cannot be made, after which a person is asked",
     )
 
 
@@ -271,9 +311,11 @@ class ServiceSpec(Section):
         Profile.DEFAULT, "default or classic", "the rules that judge; classic: those of the first monitor"
     )
     promote: Annotated[Promote, BeforeValidator(lowered)] = setting(
-        Promote.AUTOMATIC, "automatic or manual", "who closes a clean window; manual: a person"
+        Promote.AUTOMATIC,
+        "automatic or manual",
+        "who lets a healthy candidate take over; manual: a person, with deploy promote",
     )
-    retain: Count = counted(2, "versions", 1, 20, "versions whose runs stay on disk")
+    retain: Count = counted(2, "versions", 1, 20, "ended versions whose run folders stay on disk")
     stop: Stop = section(Stop, "how a process is ended")
     drain: Drain = section(Drain, "how the old version finishes")
     health: Health = section(Health, "the health address")
@@ -288,10 +330,11 @@ class ServiceSpec(Section):
     @model_validator(mode="before")
     @classmethod
     def _classic_pace(cls, given: Any) -> Any:
-        """In profile classic a pass is made as often as the first monitor made one, unless the file says otherwise."""
+        """Profile classic probes as often, and forgives as many failures, as the first monitor, unless told else."""
         if not isinstance(given, dict) or lowered(given.get("profile")) != Profile.CLASSIC:
             return given
         health = given.get("health", {})
         if not isinstance(health, dict):
             return given
-        return given | {"health": {"interval_seconds": CLASSIC_INTERVAL} | health}
+        usual = {"interval_seconds": CLASSIC_INTERVAL, "failures": CLASSIC_FAILURES}
+        return given | {"health": usual | health}

@@ -29,7 +29,6 @@ async def advance(service: "ServiceSupervisor", deployment: Deployment) -> Deplo
 
 
 async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
-    spec = service.spec_of(deployment)
     if deployment.id in service.versions.live:
         return await service.move(deployment, Happening.STARTED)
     ran = await service.hook("before_start", deployment)
@@ -43,7 +42,7 @@ async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
         await service.versions.start(deployment, slot)
     except (OutsideError, UsageError) as e:
         return await service.move(deployment, Happening.START_FAILED, str(e))
-    return await service.move(deployment, Happening.STARTED, f"{spec.command[0]} runs")
+    return await service.move(deployment, Happening.STARTED, "its process runs and is asked until it is healthy")
 
 
 async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
@@ -70,7 +69,7 @@ async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
         result = await ask_canary(world, spec, whom)
         if not result.ok:
             return await service.move(deployment, Happening.UNHEALTHY, f"its first canary task failed: {result.detail}")
-    return await service.move(deployment, Happening.HEALTHY, f"{in_row} good answers in a row")
+    return await service.move(deployment, Happening.HEALTHY, f"it is healthy: {in_row} good answers in a row")
 
 
 async def _wait_to_serve(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:

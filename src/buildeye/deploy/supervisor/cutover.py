@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from buildeye.deploy.states import Happening
+from buildeye.deploy.states import WATCHED, Happening
 from buildeye.deploy.supervisor.plan import free_slot, overtaken, rollback_target
 from buildeye.deploy.supervisor.sampling import Asked, ask_health
 from buildeye.model import OutsideError, UsageError
@@ -33,7 +33,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
             return await service.move(deployment, Happening.SWITCH_FAILED, wrong)
         service.world.boundary("verified")
         moved = await service.move(
-            deployment, Happening.SWITCHED, f"{deployment.version} serves", cutover=service.world.clock.now()
+            deployment,
+            Happening.SWITCHED,
+            f"{deployment.version} serves and is watched",
+            cutover=service.world.clock.now(),
         )
         if moved is None:
             return None
@@ -46,8 +49,10 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
 
 async def finish_cutover(service: "ServiceSupervisor", deployment: Deployment) -> None:
     """What a cutover leaves to do once it is in the journal; harmless when it is done already."""
-    if (await service.row()).in_service != deployment.id:
-        await _in_service(service, deployment)
+    async with service.switching:
+        now = await service.read(deployment.id)
+        if now is not None and now.state in WATCHED and (await service.row()).in_service != deployment.id:
+            await _in_service(service, deployment)
 
 
 async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:

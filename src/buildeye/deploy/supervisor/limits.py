@@ -36,7 +36,9 @@ def limits_of(spec: "ServiceSpec") -> Limits:
     process, health, canary, rate, window = spec.process, spec.health, spec.canary, spec.rate, spec.window
     has_canary, has_rate = canary.given, rate.given
     return Limits(
-        process=ProcessSettings(process.exits, process.window_seconds, process.slow_exits, process.slow_hours * _HOUR),
+        process=ProcessSettings(
+            process.exits, process.window_seconds, process.slow_exits, process.slow_hours * _HOUR, process.restart
+        ),
         http=HttpSettings(
             health.failures,
             health.retry_seconds,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from buildeye.deploy.states import BAD, BEFORE_CUTOVER, TERMINAL, WATCHED
+from buildeye.deploy.states import BAD, BEFORE_CUTOVER, WATCHED
 from buildeye.model.deployments import Deployment, State
 
 SLOTS: Final = 4
@@ -96,11 +96,6 @@ def condemned_versions(deployments: Sequence[Deployment]) -> frozenset[str]:
         if judged and each.version not in latest:
             latest[each.version] = each.state
     return frozenset(version for version, state in latest.items() if state in BAD)
-
-
-def is_open(deployment: Deployment) -> bool:
-    """Whether something is still to happen with a deployment."""
-    return deployment.state not in TERMINAL
 
 
 def asked_of(arguments: Mapping[str, object], key: str) -> str:

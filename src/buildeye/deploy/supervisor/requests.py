@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.journal import DeployRequest
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
+from buildeye.deploy.supervisor.cutover import finish_cutover
+from buildeye.deploy.supervisor.leaving import stop_service
 from buildeye.deploy.supervisor.plan import asked_of
 from buildeye.model.deployments import Deployment, State
 
@@ -19,12 +21,15 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
     """Do what was asked for, if the deployment it is about still stands where that makes sense."""
     if request.kind == "start":
         return True, "seen"
+    if request.kind == "stop":
+        return await stop_service(service, request.by, asked_of(request.arguments, "why"))
     deployment = await service.read(request.deployment_id)
     if deployment is None:
         return False, f"there is no deployment {request.deployment_id}"
     events = await service.world.ask(service.world.journal.events, deployment.id)
     if any(each.numbers.get(_REQUEST) == request.seq for each in events):
         return True, "done"  # by an earlier supervisor, which ended before it could answer
+    deployment = await _fully_in_service(service, deployment)
     why = asked_of(request.arguments, "why")
     match request.kind:
         case "pause" | "resume":
@@ -37,6 +42,21 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
             return await _roll_back(service, deployment, request, why)
         case _:
             return False, f"this supervisor does not know what {request.kind} is; is it older than the command?"
+
+
+async def _fully_in_service(service: "ServiceSupervisor", deployment: Deployment) -> Deployment:
+    """A deployment whose cutover is finished: an earlier supervisor may have ended before it wrote who serves.
+
+    A request that ends the watch would leave it so, and what serves would be stopped as something nobody needs.
+    """
+    if deployment.state not in WATCHED or (await service.row()).in_service == deployment.id:
+        return deployment
+    async with service.switching:
+        again = await service.read(deployment.id)
+        if again is None or again.state not in WATCHED:
+            return again or deployment
+        await finish_cutover(service, again)
+        return again
 
 
 async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
@@ -87,4 +107,4 @@ def _of(request: DeployRequest) -> dict[str, object]:
 
 
 def _too_late(deployment: Deployment) -> str:
-    return f"{deployment.version} is {deployment.state}; that cannot be done any more"
+    return f"{deployment.version} is {deployment.state.replace('_', ' ')}; that cannot be done any more"

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import resource
 import signal
@@ -9,17 +10,22 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import Journal, SampleWriter, this_holder
+from buildeye.deploy.said import last_line_of
 from buildeye.deploy.supervisor.supervisor import LEASE_SECONDS, Supervisor
 from buildeye.deploy.supervisor.world import Announce, World
 from buildeye.model import OutsideError
+from buildeye.model.deployments import DeployEvent, Deployment
 
 LOG: Final = "supervisor.log"
+_LOCK: Final = "supervisor.lock"
 _STARTED_SECONDS: Final = 20.0
 
 
@@ -33,13 +39,16 @@ def supervise(
     only: str | None = None,
     boundary: Callable[[str], None] | None = None,
     lease_seconds: float = LEASE_SECONDS,
+    show: Callable[[DeployEvent, Deployment], None] | None = None,
 ) -> None:
-    """Supervise until SIGTERM or SIGINT; everything that runs goes on running."""
+    """Supervise until SIGTERM or SIGINT; everything that runs goes on running. `show` gets each step as it is made."""
     _allow_many_files()
     writer = SampleWriter(journal)
     world = World(journal, writer, clock, run_root, environ, announce, log)
     if boundary is not None:
-        world = World(journal, writer, clock, run_root, environ, announce, log, boundary)
+        world = replace(world, boundary=boundary)
+    if show is not None:
+        world = replace(world, on_step=show)
     try:
         asyncio.run(_until_told(Supervisor(world, this_holder(uuid.uuid4().hex), only, lease_seconds)))
     finally:
@@ -61,13 +70,55 @@ async def _until_told(supervisor: Supervisor) -> None:
         await task
 
 
-def start_in_background(command: Sequence[str], run_root: Path, is_there: Callable[[], bool]) -> None:
+@contextmanager
+def only_supervisor(run_root: Path) -> Iterator[bool]:
+    """Be the supervisor of all services of a folder for as long as the block lasts; False where another one is."""
+    with _lock_file(run_root) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        os.truncate(lock, 0)
+        os.pwrite(lock, str(os.getpid()).encode(), 0)
+        yield True
+
+
+def supervisor_pid(run_root: Path) -> int | None:
+    """The process that supervises all services of a folder; None: there is none. 0: it is not known which."""
+    with _lock_file(run_root) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            written = os.pread(lock, 32, 0)
+            return int(written) if written.isdigit() else 0
+    return None
+
+
+@contextmanager
+def _lock_file(run_root: Path) -> Iterator[int]:
+    """The open lock file; what holds its lock is the supervisor. OutsideError: it cannot be made."""
+    path = run_root / _LOCK
+    try:
+        run_root.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as e:
+        raise OutsideError(
+            f"{path}: cannot be opened ({e.strerror}); deployments there are another user's, or mend deploy.directory"
+        ) from e
+    try:
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def start_in_background(command: Sequence[str], run_root: Path, is_there: Callable[[], bool]) -> int | None:
     """Start a supervisor that outlives this process, unless one is there, and wait until it is.
 
-    OutsideError: it does not come up; the message names its log.
+    Gives its process, None where one was there already. OutsideError: it does not come up; the message names its log.
     """
     if is_there():
-        return
+        return None
     log = run_root / LOG
     try:
         run_root.mkdir(parents=True, exist_ok=True)
@@ -85,8 +136,14 @@ def start_in_background(command: Sequence[str], run_root: Path, is_there: Callab
     ends = time.monotonic() + _STARTED_SECONDS
     while time.monotonic() < ends:
         if is_there():
-            return
+            return process.pid if process.poll() is None else None
         if process.poll() is not None and not is_there():
-            raise OutsideError(f"the supervisor ended at once ({process.returncode}); see {log}")
+            raise OutsideError(f"the supervisor ended at once ({process.returncode}): {_last_line(log)}; see {log}")
         time.sleep(0.05)
     raise OutsideError(f"no supervisor came up within {_STARTED_SECONDS:g} s; see {log}")
+
+
+def _last_line(log: Path) -> str:
+    with contextlib.suppress(OSError), log.open("rb") as output:
+        return last_line_of(output) or "it said nothing"
+    return "it said nothing"

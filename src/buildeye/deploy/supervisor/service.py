@@ -18,6 +18,7 @@ from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, keeping, returning
 from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import drained
+from buildeye.deploy.supervisor.leaving import forget_old_runs, rests
 from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked, servings
@@ -25,7 +26,7 @@ from buildeye.deploy.supervisor.versions import Versions, signal_of
 from buildeye.deploy.supervisor.watching import watch
 from buildeye.deploy.supervisor.world import World
 from buildeye.model import BuildEyeError, OutsideError, UsageError
-from buildeye.model.deployments import Baseline, Deployment, HealthSample, ProcessRun, State
+from buildeye.model.deployments import Baseline, DeployEvent, Deployment, HealthSample, ProcessRun, State
 
 _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
@@ -53,7 +54,7 @@ class ServiceSupervisor:
         self._lost: Fenced | None = None
 
     async def run(self) -> None:
-        """Supervise until cancelled or fenced; then nothing is done any more, and all processes live on."""
+        """Supervise until cancelled or fenced, then all processes live on; or until nothing of the service is left."""
         try:
             known = await self.known()
             await self.versions.take_over(known)
@@ -62,6 +63,10 @@ class ServiceSupervisor:
                 self.tell(each)  # an earlier supervisor may have ended before it could
             while True:
                 await self._once()
+                if await rests(self):
+                    await self.versions.end_keepers()
+                    await forget_old_runs(self, Roles())
+                    return
                 await self.changed.wait_for_change(60.0)
                 if self._lost is not None:
                     raise self._lost
@@ -70,6 +75,11 @@ class ServiceSupervisor:
                 task.cancel()
             await asyncio.gather(*self._tasks.values(), return_exceptions=True)
             await self.versions.let_go()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done beside the rest."""
+        return any(not task.done() for task in self._tasks.values())
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
@@ -175,7 +185,8 @@ class ServiceSupervisor:
         )  # fmt: skip
         world.boundary(f"after-{happening}")
         if moved is not None:
-            world.log(f"{self.name} {moved.version}: {moved.state}{f': {reason}' if reason else ''}")
+            step = (happening, deployment.state, moved.state, moved.epoch, world.clock.now(), reason, numbers or {}, by)
+            world.show(DeployEvent(moved.id, *step), moved)
         self.changed.ring()
         return moved
 
@@ -184,11 +195,12 @@ class ServiceSupervisor:
         await self.world.ask(self.world.journal.amend, self.fence, deployment.id, **columns)
 
     async def note(
-        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None
-    ) -> None:
+        self, deployment: Deployment, event: str, reason: str, numbers: Mapping[str, object] | None = None,
+        by: str = "supervisor",
+    ) -> None:  # fmt: skip
         """Write an event that moves nothing."""
         now = self.world.clock.now()
-        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now)
+        await self.world.ask(self.world.journal.note, self.fence, deployment.id, event, reason, numbers or {}, now, by)
 
     async def store(self, sample: HealthSample) -> HealthSample:
         """Put a sample on disk; it has its number after that."""
@@ -292,6 +304,7 @@ class ServiceSupervisor:
             keeping.keep_alive(self, now)
             await self._tidy(now)
             await keeping.keep_route(self, known, now)
+            await forget_old_runs(self, now)
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
@@ -325,11 +338,12 @@ class ServiceSupervisor:
 
     async def _stop(self, deployment_id: str) -> None:
         async with self.switching:
-            if deployment_id in (await self.roles()).kept():
+            now = await self.roles()
+            if deployment_id in now.kept():
                 return
         await self._end(f"drain-{deployment_id}")
         live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
-        if live is not None and left is not None and left.cutover is not None:
+        if live is not None and left is not None and left.cutover is not None and now.serving is not None:
             await drained(self, left, left, live)
         async with self.switching:  # a rollback may have led back to it meanwhile
             if deployment_id in (await self.roles()).kept():

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import time
+from collections.abc import Sequence
 from typing import Final
 
 from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
@@ -9,10 +11,12 @@ from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes import Route, route_for
 from buildeye.deploy.spec import spec_of
 from buildeye.deploy.states import BEFORE_CUTOVER, Happening
+from buildeye.deploy.supervisor.returning import TOLD
 from buildeye.deploy.supervisor.service import ServiceSupervisor
 from buildeye.deploy.supervisor.versions import run_folders
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import BuildEyeError, OutsideError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
+from buildeye.model.deployments import DeployEvent, Deployment, State
 
 LEASE_SECONDS: Final = 15.0
 """True seconds a lease lasts without being renewed; it is renewed several times in that."""
@@ -20,6 +24,8 @@ _RENEWALS: Final = 4
 _AGAIN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
+_UNREACHABLE_SECONDS: Final = 5.0
+"""True seconds for which an address must stay unusable before its candidates fail: a keeper may be about to answer."""
 
 
 class Supervisor:
@@ -32,11 +38,12 @@ class Supervisor:
         self._holder = holder
         self._only = only
         self._lease_seconds = lease_seconds
-        self._said: dict[str, str] = {}
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
+        self._resting: set[str] = set()
+        self._unreachable: dict[str, tuple[float, str]] = {}
 
     async def run(self) -> None:
-        """Take services whose lease is free, serve requests, renew; ends only when cancelled."""
+        """Take services that have work and whose lease is free, serve requests, renew; ends only when cancelled."""
         renewing = asyncio.get_running_loop().create_task(self._renew())
         try:
             while True:
@@ -57,13 +64,32 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        for name in await world.ask(world.journal.service_names, this_host()):
-            if (self._only is not None and name != self._only) or not self._is_free(name):
-                continue
-            fence = await world.ask(world.journal.acquire, name, self._holder, self._lease_seconds)
-            row = await world.ask(world.journal.service, name)
-            if fence is not None and row is not None:
+        world = self._world
+        names = await world.ask(world.journal.service_names, this_host())
+        free = {name for name in names if self._only in (None, name) and self._is_free(name)}
+        if not free:
+            return
+        rows = [row for row in await world.ask(world.journal.services, this_host()) if row.name in free]
+        for row in await self._with_work(rows):
+            fence = await world.ask(world.journal.acquire, row.name, self._holder, self._lease_seconds)
+            if fence is not None:
                 await self._supervise(row, fence)
+
+    async def _with_work(self, rows: Sequence[ServiceRow]) -> list[ServiceRow]:
+        """The services of which something serves, lives, is still to happen, or was asked for."""
+        journal, ask = self._world.journal, self._world.ask
+        idle = {row.name for row in rows if not row.in_service}
+        if not idle:
+            return list(rows)
+        work = {each.service for each in await ask(journal.open_deployments, sorted(idle))}
+        work |= {each.service for each in await ask(journal.requests, idle, 0)}
+        for name in sorted(idle - work - self._resting):
+            if await ask(journal.open_runs, name):
+                work.add(name)
+            else:
+                self._resting.add(name)
+        self._resting -= work
+        return [row for row in rows if row.name not in idle - work]
 
     def _is_free(self, name: str) -> bool:
         held = self._services.get(name)
@@ -75,35 +101,63 @@ class Supervisor:
             held[0].route.close()
         try:
             route = await self._world.away(self._route, row)
-        except BuildEyeError as e:
-            await self._cannot_serve(row, fence, str(e))
+        except (BuildEyeError, OSError) as e:
+            await self._cannot_reach(row, fence, e)
             return
-        self._said.pop(row.name, None)
+        self._unreachable.pop(row.name, None)
         service = ServiceSupervisor(self._world, row, fence, route)
         task = asyncio.get_running_loop().create_task(self._run(service))
         self._services[row.name] = (service, task)
         self._world.log(f"{row.name}: supervised by process {self._holder.pid}")
 
+    async def _cannot_reach(self, row: ServiceRow, fence: Fence, error: Exception) -> None:
+        """The address of a service cannot be used: when it stays so, its candidates fail and its clients are told."""
+        now = time.monotonic()
+        since, said = self._unreachable.get(row.name, (now, ""))
+        self._unreachable[row.name] = (since, str(error))
+        if said != str(error):
+            self._world.log(f"{row.name}: {error}")
+        if not isinstance(error, UsageError) and now - since < _UNREACHABLE_SECONDS:
+            return
+        del self._unreachable[row.name]
+        journal, ask = self._world.journal, self._world.ask
+        for each in await ask(journal.open_deployments, [row.name]):
+            if each.state in BEFORE_CUTOVER:
+                await self._fail(fence, each, str(error))
+        for request in await ask(journal.requests, {row.name}, 0):
+            await ask(journal.answer, fence, request.seq, str(error), False)
+        await ask(journal.release, fence)
+
+    async def _fail(self, fence: Fence, candidate: Deployment, why: str) -> None:
+        """End a candidate that cannot even be started, and tell people."""
+        world, at = self._world, candidate
+        ends = Happening.START_FAILED if at.state in (State.CREATED, State.STARTING) else Happening.UNHEALTHY
+        for happening in (Happening.START, ends) if at.state is State.CREATED else (ends,):
+            reason = why if happening is ends else ""
+            moved = await world.ask(
+                world.journal.move, fence, at.id, at.epoch, happening, world.clock.now(), reason, note=reason
+            )
+            if moved is None:
+                return
+            step = (happening, at.state, moved.state, moved.epoch, world.clock.now(), reason)
+            world.show(DeployEvent(at.id, *step), moved)
+            at = moved
+        failed = await world.away(world.announce, at, why)
+        await world.ask(world.journal.note, fence, at.id, TOLD, "; ".join(failed), {}, world.clock.now())
+
     async def _run(self, service: ServiceSupervisor) -> None:
         """Supervise one service to its end; what goes wrong in it stops no other one, and is tried again."""
         try:
             await service.run()
+            self._services.pop(service.name, None)
+            await self._world.ask(self._world.journal.release, service.fence)
+            self._world.log(f"{service.name}: nothing of it runs any more")
         except Fenced as e:
             self._world.log(f"{service.name}: {e}")
         except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
             self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
             await asyncio.sleep(_AGAIN_SECONDS)
-
-    async def _cannot_serve(self, row: ServiceRow, fence: Fence, why: str) -> None:
-        """The public address cannot be had: said once, tried again, and what waits for it is not kept waiting."""
-        world = self._world
-        if self._said.get(row.name) != why:
-            self._said[row.name] = why
-            world.log(f"{row.name}: {why}")
-        for waiting in await world.ask(world.journal.open_deployments, [row.name]):
-            if waiting.state in BEFORE_CUTOVER:
-                now = world.clock.now()
-                await world.ask(world.journal.move, fence, waiting.id, waiting.epoch, Happening.ABORT, now, why)
+        service.route.close()
 
     def _route(self, row: ServiceRow) -> Route:
         folder = self._world.folder(row.name)
@@ -139,7 +193,10 @@ class Supervisor:
 
     async def _let_go(self, names: list[str], say: str = "") -> None:
         for name in names:
-            service, task = self._services.pop(name)
+            held = self._services.pop(name, None)
+            if held is None:
+                continue
+            service, task = held
             task.cancel()
             await asyncio.wait({task})
             service.route.close()

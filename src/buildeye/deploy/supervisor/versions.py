@@ -20,7 +20,7 @@ from buildeye.deploy.processes.stop import stop
 from buildeye.deploy.routes import Route
 from buildeye.deploy.spec import spec_of
 from buildeye.deploy.supervisor.world import World
-from buildeye.model import OutsideError, UsageError
+from buildeye.model import BuildEyeError, OutsideError, UsageError
 from buildeye.model.deployments import Deployment, ProcessRun
 
 _EXIT_WRITTEN_SECONDS: Final = 2.0  # how long a keeper may take to write how its child ended
@@ -79,6 +79,7 @@ class Versions:
                 self._hold(Live(started, found.slot, folder, process, found.keeper))
         held = {live.folder for live in self.live.values()}
         self._old_keepers = [each for each in run_folders(world.folder(self._service)) if each not in held]
+        await self._let_old_keepers_go()  # an earlier supervisor may have ended before it could
         known = {live.run.nonce for live in self.live.values()}
         for orphan in await world.away(find, world.folder(self._service)):
             if orphan.identity.nonce not in known and not orphan.keeper:
@@ -153,6 +154,12 @@ class Versions:
             self._let_go(live)
         self.live.clear()
 
+    async def end_keepers(self) -> None:
+        """Let every keeper of the service go; after that nobody holds its sockets for it."""
+        for folder in run_folders(self._world.folder(self._service)):
+            await self._world.away(_let_go, folder, self._world.clock)
+        self._old_keepers.clear()
+
     def slots(self) -> set[int]:
         """The slots that living processes have."""
         return {live.slot for live in self.live.values()}
@@ -213,6 +220,8 @@ class Versions:
                 await asyncio.sleep(_WRITE_AGAIN_SECONDS)
         self._old_keepers.append(live.folder)
         self._changed()
+        with contextlib.suppress(BuildEyeError):
+            await self._let_old_keepers_go()
 
     async def _check_fence(self) -> None:
         await self._world.ask(self._world.journal.check, self._fence)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 _KEPT: Final = 120
 """Samples of a signal held in memory: more than any window of a judge holds at the usual intervals."""
+_UNEVEN: Final = 0.05
+"""Share by which probes come earlier, each another part of it: no rhythm of a service can hide between them."""
+_GOLDEN: Final = 0.6180339887498949
 _GAP_COUNTED: Final = 3.0
 """Intervals that may lie between two probes for the time between them to count as watched."""
 
@@ -110,7 +113,7 @@ class Watch:
             sample = await self._ask(deployment, kind)
         stored = await service.store(sample)
         self._samples[kind].append(stored)
-        self._due[kind] = self._next(kind, stored.at, now)
+        self._due[kind] = self._next(kind, now, now)  # from its begin, so that slow answers do not stretch the interval
 
     async def _ask(self, deployment: Deployment, kind: SignalKind) -> HealthSample:
         """A probe or a canary task of the version, with the one before it as a control."""
@@ -137,6 +140,7 @@ class Watch:
         match kind:
             case SignalKind.HTTP:
                 wait = next_probe(probes_of(samples), self._spec.health.interval_seconds, self._limits.http)
+                wait *= 1.0 - _UNEVEN * (samples[-1].seq * _GOLDEN % 1.0)
             case SignalKind.PROCESS:
                 wait = self._spec.health.interval_seconds
             case SignalKind.CANARY:

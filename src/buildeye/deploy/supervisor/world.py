@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from buildeye.deploy.clock import Clock
-from buildeye.model.deployments import Deployment
+from buildeye.model.deployments import DeployEvent, Deployment
 
 if TYPE_CHECKING:
     from buildeye.deploy.journal import Journal
@@ -44,7 +44,8 @@ class World:
     """The surroundings of a supervisor.
 
     `run_root` is the folder below which each service has its own. `environ` is what started processes inherit.
-    `boundary` is called with a name between any two effects; tests end the process there.
+    `boundary` is called with a name between any two effects; tests end the process there. `on_step` is called with
+    each step of a deployment, for whoever looks on; without it steps are logged.
     """
 
     journal: "Journal"
@@ -55,6 +56,7 @@ class World:
     announce: Announce = _nobody
     log: Callable[[str], None] = _no_log
     boundary: Callable[[str], None] = _no_boundary
+    on_step: Callable[[DeployEvent, Deployment], None] | None = None
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "deploy"))
     journal_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "journal"))
 
@@ -77,6 +79,14 @@ class World:
 
         whole = for_version(spec_of(deployment.spec), deployment.version, port or "", deployment.commit)
         return filled(whole, self.environ)
+
+    def show(self, step: DeployEvent, deployment: Deployment) -> None:
+        """Show a step that was made, to whoever looks on."""
+        if self.on_step is not None:
+            self.on_step(step, deployment)
+        else:
+            why = f": {step.reason}" if step.reason else ""
+            self.log(f"{deployment.service} {deployment.version}: {deployment.state}{why}")
 
     def folder(self, service: str) -> Path:
         """The run folder of a service."""

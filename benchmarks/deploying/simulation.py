@@ -1,6 +1,6 @@
 """What watching a deployment costs and finds: thousands of simulated deployments through the real judges, seeded.
 
-    python benchmarks/deploy_simulation.py [--seed N] [--deployments N]
+    python -m benchmarks.deploying.simulation [--seed N] [--deployments N]
 
 Beside the default profile stands the original rule on the same services. See docs/benchmarks.md.
 """

@@ -1,6 +1,6 @@
 """Cutover under load: how many requests are lost while versions are switched, on the socket route and on simpler ways.
 
-    python benchmarks/deploy_load.py [REQUESTS]
+    python -m benchmarks.deploying.load [REQUESTS]
 
 A second process asks without a pause on 16 connections, either a fresh one for each request or kept ones. Meanwhile a
 version is started, switched to, the one before drained; then back, and the other stopped. Prints one JSON object.
@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
 from buildeye.deploy.address import Address
 from buildeye.deploy.clock import Clock
@@ -29,7 +29,7 @@ from buildeye.deploy.processes import connections
 from buildeye.deploy.routes.drain import drain
 from buildeye.deploy.routes.ports import PortRoute
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 Process = subprocess.Popen[bytes]
 
 PATIENCE = 60.0
@@ -68,7 +68,7 @@ def _route(mode: str, requests: int, lines: int) -> dict[str, object]:
             _healthy(route.private(0))
             route.switch(0)
             cut = 0
-            with _load(route.public, mode, requests, lines) as finish:
+            with load(route.public, mode, requests, lines) as finish:
                 for _ in range(ROUNDS):
                     new = _start(route.sockets_for(1)[0], "v2")
                     try:
@@ -146,7 +146,7 @@ def _one_after_another(
         running = _alone(port, "v0-", shared=True)
     try:
         _healthy(Address("127.0.0.1", port))
-        with _load(Address("127.0.0.1", port), mode, requests, lines) as finish:
+        with load(Address("127.0.0.1", port), mode, requests, lines) as finish:
             for number in range(2 * ROUNDS):
                 time.sleep(SETTLED)
                 running = follow(running, port, f"v{number + 1}-")
@@ -199,7 +199,7 @@ def _page(port: int) -> bytes:
 
 
 @contextlib.contextmanager
-def _load(address: Address, mode: str, requests: int, lines: int) -> Iterator[Callable[[], dict[str, object]]]:
+def load(address: Address, mode: str, requests: int, lines: int) -> Iterator[Callable[[], dict[str, object]]]:
     """The load in a process of its own; the callable ends it, once enough was sent, and gives what it counted."""
     command = [sys.executable, __file__, "--load", str(address.port), mode, str(requests), str(lines)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -1,6 +1,6 @@
 """What one judgement of the rate of approval costs over 10,000 tasks, beside the seed's way of asking, in one run.
 
-    python benchmarks/deploy_rates.py [--tasks N]
+    python -m benchmarks.deploying.rates [--tasks N]
 
 Both ask one SQLite file with the same plain indexes. The seed reads every event of the window and then asks one query
 a task; here a judgement is one query. Three are measured: the profile classic, which must count all tasks as the seed
@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import sqlalchemy as sa
 
