@@ -23,7 +23,7 @@ class Tasks:
     def add(self, deployment: Deployment, approved: Sequence[bool | None]) -> None:
         """Tasks that this deployment served, entered now; None: not judged yet."""
         now = datetime.now(UTC).isoformat()
-        added = [
+        added: list[dict[str, object]] = [
             {"id": f"task-{len(self._tasks) + n}", "entered_at": now, "approved": verdict, "deployment": deployment.id}
             for n, verdict in enumerate(approved)
         ]

@@ -9,8 +9,9 @@ from buildeye.deploy.judges import boundary, next_canary, next_probe
 from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.standing import Condition, ProcessFacts, SignalStanding, Standing
 from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL
-from buildeye.deploy.supervisor.evidence import Seen, canaries_of, closing, probes_of, verdicts
+from buildeye.deploy.supervisor.evidence import canaries_of, closing, probes_of, verdicts
 from buildeye.deploy.supervisor.limits import Limits, limits_of
+from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import (
     Deployment,

@@ -41,9 +41,7 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
         if moved is None:
             return None
         await _in_service(service, moved)
-    ran = await service.hook("after_cutover", deployment)
-    if ran is not None and not ran.ok:
-        await service.note(moved, "hook", f"after_cutover: {ran.detail}")
+    service.hook_beside("after_cutover", moved)
     return moved
 
 
@@ -87,9 +85,7 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
             numbers={"target": target.id, "version": target.version},
             closed=service.world.clock.now(),
         )
-    ran = await service.hook("after_rollback", deployment)
-    if moved is not None and ran is not None and not ran.ok:
-        await service.note(moved, "hook", f"after_rollback: {ran.detail}")
+    service.hook_beside("after_rollback", deployment)
     return moved
 
 

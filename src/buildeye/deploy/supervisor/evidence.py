@@ -4,7 +4,7 @@ The same code judges in the supervisor, in `build-eye deploy status` and in `exp
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from types import MappingProxyType
 
 from buildeye.deploy.judges import (
     CanaryRun,
@@ -12,7 +12,6 @@ from buildeye.deploy.judges import (
     Probe,
     RateReading,
     Standing,
-    fingerprint,
     judge_canary,
     judge_clean,
     judge_errors,
@@ -22,7 +21,9 @@ from buildeye.deploy.judges import (
 )
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.decision import NOTHING, Decision
+from buildeye.deploy.supervisor.held import SEQ, Held, after_held
 from buildeye.deploy.supervisor.limits import Limits
+from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.deployments import (
     Deployment,
     HealthSample,
@@ -39,17 +40,6 @@ HELD: frozenset[str] = frozenset({"both-fail", "environment"})
 
 NO_EARLIER_RATE: frozenset[str] = frozenset({"no-baseline", "small-baseline"})
 """Reasons of the rate's judge that mean: there is nothing to compare with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What is known of a deployment under watch. `samples` are in order; `reading` is the last one of the rate."""
-
-    samples: Mapping[SignalKind, Sequence[HealthSample]]
-    runs: Sequence[ProcessRun] = ()
-    alive: bool = True
-    reading: RateReading | None = None
-    watched_seconds: float = 0.0
 
 
 def exits_of(runs: Sequence[ProcessRun]) -> list[Exit]:
@@ -141,18 +131,25 @@ def _rate_is_good(verdict: HealthVerdict | None, reading: RateReading | None, li
 
 
 def decide(
-    deployment: Deployment, seen: Seen, limits: Limits, now: Moment, answered: frozenset[str] = frozenset()
+    deployment: Deployment,
+    seen: Seen,
+    limits: Limits,
+    now: Moment,
+    answered: frozenset[str] = frozenset(),
+    held: Mapping[SignalKind, Held] = MappingProxyType({}),
 ) -> Decision:
-    """What follows from what was seen. `answered` are keys of evidence a person was already asked about.
+    """What follows from what was seen. `answered` are keys of evidence a person was already asked about, `held` the
+    breaches that did not roll back by themselves.
 
     A breach comes first, also while a person is waited for. What is no version's doing, and checks that cannot be made,
     ask a person; that ends by itself when the evidence does. Only time and evidence together close a window.
     """
+    seen, same = after_held(seen, held)
     said = verdicts(deployment, seen, limits, now)
     for kind, verdict in said.items():
-        key = _breach_key(kind, verdict)
-        if verdict.status is SignalStatus.FAIL and key not in answered:
-            return Decision(Happening.ANOMALY, kind, verdict.says or verdict.reason, key, verdict.numbers)
+        if verdict.status is SignalStatus.FAIL and kind not in same:
+            numbers = dict(verdict.numbers) | {SEQ: _last(seen, kind)}
+            return Decision(Happening.ANOMALY, kind, verdict.says or verdict.reason, "", numbers)
     asks = _asks(said, seen, limits, now)
     fresh = [ask for ask in asks if ask.key not in answered]
     waiting = deployment.state is State.NEEDS_ATTENTION
@@ -161,9 +158,9 @@ def decide(
     end = closing(deployment, seen, said, limits, now)
     if end.reason == "deadline" and not deployment.paused:
         return Decision(Happening.DEADLINE, None, end.says, "deadline", end.numbers)
-    if waiting and not asks and not any(verdict.status is SignalStatus.FAIL for verdict in said.values()):
+    if waiting and not asks and not same:
         return Decision(Happening.RESUME, None, "what a person was asked about has passed", "passed")
-    if end.status is SignalStatus.OK and not waiting and not deployment.paused:
+    if end.status is SignalStatus.OK and not waiting and not same and not deployment.paused:
         return Decision(Happening.CLEAN, None, end.says, "clean", end.numbers)
     return NOTHING
 
@@ -184,9 +181,9 @@ def _asks(said: Mapping[SignalKind, HealthVerdict], seen: Seen, limits: Limits, 
     return found
 
 
-def _breach_key(kind: SignalKind, verdict: HealthVerdict) -> str:
-    """A name for a breach. The rate's numbers grow with each task after it; the others stay those of the breach."""
-    return f"{kind}:{verdict.reason}" if kind is SignalKind.RATE else f"{kind}:{fingerprint(verdict)}"
+def _last(seen: Seen, kind: SignalKind) -> int:
+    samples = seen.samples.get(kind, ())
+    return samples[-1].seq if samples else 0
 
 
 def _streak_key(kind: SignalKind, reason: str, seen: Seen) -> str:

@@ -33,7 +33,7 @@ async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     events = await service.world.ask(service.world.journal.events, deployment.id)
     last = next((each for each in reversed(events) if each.event == Happening.ANOMALY), None)
     numbers = dict(last.numbers) if last is not None else {}
-    service.beside(f"on-anomaly-{deployment.id}", _on_anomaly(service, deployment))  # no rollback waits for it
+    service.hook_beside("on_anomaly", deployment)
     refused = await _refused(service, deployment, events)
     if refused:
         return await service.move(deployment, Happening.HOLD, refused, numbers=numbers)
@@ -63,12 +63,6 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
     await service.note(deployment, TOLD, "; ".join(failed))
     for sentence in failed:
         service.world.log(f"{service.name}: {sentence}")
-
-
-async def _on_anomaly(service: "ServiceSupervisor", deployment: Deployment) -> None:
-    ran = await service.hook("on_anomaly", deployment)
-    if ran is not None and not ran.ok:
-        await service.note(deployment, "hook", f"on_anomaly: {ran.detail}")
 
 
 async def _refused(service: "ServiceSupervisor", deployment: Deployment, events: list[DeployEvent]) -> str:

@@ -247,6 +247,16 @@ class ServiceSupervisor:
             getattr(spec.hooks, name), seconds, environment=environment, directory=Path(spec.directory)
         )
 
+    def hook_beside(self, name: str, deployment: Deployment) -> None:
+        """Run a hook that nothing waits for; how it failed is written down."""
+        if getattr(self.spec_of(deployment).hooks, name):
+            self.beside(f"{name}-{deployment.id}", self._hook_told(name, deployment))
+
+    async def _hook_told(self, name: str, deployment: Deployment) -> None:
+        ran = await self.hook(name, deployment)
+        if ran is not None and not ran.ok:
+            await self.note(deployment, "hook", f"{name}: {ran.detail}")
+
     async def freeze_baseline(self, deployment: Deployment) -> Baseline | None:
         """The rate of the tasks that clean versions served before; None when it is unknown or not asked for."""
         spec = self.spec_of(deployment)

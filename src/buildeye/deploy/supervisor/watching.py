@@ -10,9 +10,11 @@ from buildeye.deploy.judges import RateReading, next_probe
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.classicwatch import ClassicWatch
 from buildeye.deploy.supervisor.decision import Decision
-from buildeye.deploy.supervisor.evidence import Seen, decide, probes_of
+from buildeye.deploy.supervisor.evidence import decide, probes_of
+from buildeye.deploy.supervisor.held import SIGNAL, Held, held_by
 from buildeye.deploy.supervisor.limits import Limits, limits_of
 from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, no_process, process_sample, rate_sample
+from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class Watch:
         self._due: dict[SignalKind, float] = {}
         self._watched = 0.0
         self._answered: set[str] = set()
-        self._told: set[str] = set()
+        self._held: dict[SignalKind, Held] = {}
 
     async def restore(self, deployment: Deployment) -> None:
         """Know again what an earlier supervisor sampled, and what people were asked already."""
@@ -53,8 +55,10 @@ class Watch:
             self._watched = _number(http[-1].numbers, "watched")
         for event in await world.ask(world.journal.events, deployment.id):
             key = event.numbers.get("key")
-            if isinstance(key, str) and event.event in (Happening.ASK, Happening.HOLD):
+            if isinstance(key, str) and event.event == Happening.ASK:
                 self._answered.add(key)
+            if event.event == Happening.HOLD and (breach := held_by(event)) is not None:
+                self._held[breach[0]] = breach[1]
         now = world.clock.now()
         for kind in self._kinds():
             last = self._samples[kind][-1] if self._samples[kind] else None
@@ -96,7 +100,7 @@ class Watch:
 
     def _decide(self, deployment: Deployment) -> Decision:
         now = self._service.world.clock.now()
-        return decide(deployment, self._seen(deployment), self._limits, now, frozenset(self._answered))
+        return decide(deployment, self._seen(deployment), self._limits, now, frozenset(self._answered), self._held)
 
     async def _take(self, deployment: Deployment, kind: SignalKind) -> None:
         service, world = self._service, self._service.world
@@ -177,7 +181,7 @@ async def _act(
     assert decision.happening is not None
     numbers = dict(decision.numbers) | {"key": decision.key}
     if decision.signal is not None:
-        numbers["signal"] = decision.signal.value
+        numbers[SIGNAL] = decision.signal.value
     watching.remember(decision.key if decision.happening is Happening.ASK else "")
     move = partial(service.move, deployment, decision.happening, decision.reason, numbers=numbers)
     if decision.happening is Happening.ANOMALY:
