@@ -288,6 +288,23 @@ def history(
         typer.echo(_json(history_json(past)) if form is Form.JSON else history_table(past))
 
 
+@app.command()
+def demo(
+    folder: Path = typer.Option(Path("demo/deploy"), "--folder", help="Where journal, runs and reports of it go."),
+) -> None:
+    """Deploy a good version, a better one, and a bad one that is rolled back by itself; all of it on this machine.
+
+    Takes about a minute: its clock runs 60 times as fast. Users ask all the while, and at the end nothing runs.
+
+    \b
+    Example:
+      build-eye deploy demo
+    """
+    from buildeye.cli.deploydemo import play
+
+    play(folder)
+
+
 def _ask(service: str, kind: str, why: str, by: str, config: Path | None) -> None:
     from buildeye.cli.deploydesk import desk
 

@@ -204,7 +204,7 @@ def _boundary(boundary: RateBoundary, deployment: Deployment) -> list[tuple[str,
     if boundary.p_value is not None:
         now += f": p = {boundary.p_value:.2g}"
     left = rejections_left(boundary)
-    if left is not None:
+    if left is not None and deployment.state not in TERMINAL:
         now += f"; {left} more {'rejection' if left == 1 else 'rejections in a row'} would fail"
     told.append(("now", now))
     if boundary.alpha is not None:

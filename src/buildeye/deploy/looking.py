@@ -21,6 +21,7 @@ from buildeye.model.deployments import (
     SignalKind,
     SignalStatus,
 )
+from buildeye.model.spans import lasting
 
 _KEPT: Final = 120
 _HOUR: Final = 3600.0
@@ -127,7 +128,7 @@ def _conditions(
     missing, clean = verdict.numbers.get("missing"), limits.clean
     lacks = {str(each) for each in missing} if isinstance(missing, list) else set()
     judged, passed = verdict.numbers.get("judged", 0), verdict.numbers.get("canaries_passed", 0)
-    found = [Condition(f"{clean.window_seconds / _HOUR:g} h passed", "time" not in lacks)]
+    found = [Condition(f"{lasting(clean.window_seconds)} passed", "time" not in lacks)]
     if clean.needs_rate:
         met = not lacks & {"tasks", "rate"}
         found.append(Condition(f"enough judged tasks ({judged} now)", met))
