@@ -66,7 +66,7 @@ def test_what_was_rolled_back_says_why_and_on_what_it_is_back() -> None:
     web  v142  rolled_back   2026-12-01 12:01 UTC                                           back on v141
     commit 3d91e02c55 of octo/widgets · 3 of 3 runs green
     why: http: 3 checks in a row failed: 503
-    next: mend it, then build-eye deploy start web with a new version
+    next: mend it, then build-eye deploy start web --version V
     """)
 
 
@@ -276,7 +276,7 @@ def test_json_has_the_same_facts_under_names_that_stay() -> None:
         "service", "version", "deployment_id", "state", "epoch", "commit", "repository", "profile", "kind", "paused",
         "forced", "by", "created", "cutover", "closed", "baseline", "rollback_reason", "note", "elapsed_seconds",
         "window_seconds", "deadline_seconds", "previous", "signals", "clean_when", "boundary", "process",
-        "next_look_seconds", "ci", "supervisor", "report", "warnings",
+        "next_look_seconds", "ci", "supervisor", "report", "stopped", "warnings",
     ]  # fmt: skip
     assert shown["signals"][3] == {
         "signal": "validator_approval_rate", "status": "insufficient", "reason": "few-judged",

@@ -38,7 +38,7 @@ def test_flapping_is_caught(stage: Stage) -> None:
 
 
 def test_a_database_that_both_versions_lost_holds_and_asks(stage: Stage) -> None:
-    """Scenario 11: the old version fails its probes too, so the new one is not to blame; it goes on when both do well."""
+    """Scenario 11: the old version fails its probes too, so the new one is not to blame; it goes on afterwards."""
     with stage.supervised():
         _clean(stage, "v1")
         second = stage.until(stage.deploy("v2"), State.MONITORING)

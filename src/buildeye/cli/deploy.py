@@ -289,6 +289,40 @@ def history(
 
 
 @app.command()
+def simulate(
+    file: Path | None = typer.Option(None, "--file", help="A deploy.yaml whose limits are tried; default the usual."),
+    rate: float = typer.Option(0.9, "--rate", min=0.0, max=1.0, help="Share of tasks approved before and after."),
+    drop_to: float = typer.Option(0.5, "--drop-to", min=0.0, max=1.0, help="What a bad release's share falls to."),
+    canary_flake: float = typer.Option(0.005, "--canary-flake", min=0.0, max=1.0, help="Canaries that fail by chance."),
+    http_flake: float = typer.Option(0.01, "--http-flake", min=0.0, max=1.0, help="Health checks that do."),
+    deployments: int = typer.Option(2000, "--deployments", min=10, max=1_000_000, help="How many of each kind."),
+    seed: int = typer.Option(7, "--seed", help="Another seed is other luck."),
+    form: Form = FORM,
+) -> None:
+    """Tell how often limits would roll back a healthy release, and how soon they find a bad one. Deploys nothing.
+
+    \b
+    Examples:
+      build-eye deploy simulate
+      build-eye deploy simulate --file deploy.yaml --rate 0.7 --drop-to 0.4
+    """
+    import os
+
+    from buildeye.cli.deploysimulate import Luck, rows, simulation_json, simulation_text
+    from buildeye.cli.voice import listen, tell, warn
+    from buildeye.deploy.spec import load_spec
+
+    listen()
+    spec = load_spec(file, os.environ, warn) if file is not None else None
+    luck = Luck(rate, drop_to, canary_flake, http_flake)
+    found = list(rows(spec, luck, deployments, seed, tell))
+    if form is Form.JSON:
+        typer.echo(_json(simulation_json(found, luck, deployments, seed)))
+    else:
+        typer.echo(simulation_text(found, luck, deployments, seed))
+
+
+@app.command()
 def demo(
     folder: Path = typer.Option(Path("demo/deploy"), "--folder", help="Where journal, runs and reports of it go."),
 ) -> None:
