@@ -94,9 +94,9 @@ def measure(kills: int = 420, seed: int = 6) -> dict[str, object]:
     return {
         "kills": found.kills,
         "wrong_final_states": len(found.wrong),
-        "kill_stories": found.stories,
-        "kills_at_boundaries": found.at.total(),
-        "kill_seconds": round(found.seconds),
+        "stories_told": found.stories,
+        "boundary_kills": found.at.total(),
+        "seconds_of_kills": round(found.seconds),
         "boundaries": len(boundaries()),
         "boundaries_never_killed_at": found.missed,
         "killed_at": dict(sorted(found.at.items())),

@@ -51,12 +51,8 @@ async def _fully_in_service(service: "ServiceSupervisor", deployment: Deployment
     """
     if deployment.state not in WATCHED or (await service.row()).in_service == deployment.id:
         return deployment
-    async with service.switching:
-        again = await service.read(deployment.id)
-        if again is None or again.state not in WATCHED:
-            return again or deployment
-        await finish_cutover(service, again)
-        return again
+    await finish_cutover(service, deployment)
+    return await service.read(deployment.id) or deployment
 
 
 async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:

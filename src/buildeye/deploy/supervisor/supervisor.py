@@ -64,7 +64,6 @@ class Supervisor:
 
     async def _take_services(self) -> None:
         world = self._world
-        world = self._world
         names = await world.ask(world.journal.service_names, this_host())
         free = {name for name in names if self._only in (None, name) and self._is_free(name)}
         if not free:
