@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from buildeye.deploy.judges.fisher import boundary
 from buildeye.deploy.judges.rate import RateReading, RateSettings, judge_rate
-from buildeye.model.deployments import Baseline, SignalStatus
+from buildeye.model.deployments import Baseline, HealthVerdict, SignalStatus
 
 SETTINGS = RateSettings()
 BASELINE = Baseline(45, 50)
@@ -159,3 +159,34 @@ def test_a_bad_release_that_was_rolled_back_leaves_the_baseline_of_the_next_as_i
     bad = "".join("+" if rng.random() < 0.5 else "-" for _ in range(50))
     assert status_of(bad)[0] == "fail"
     assert status_of("+++++++++-" * 5) == ("ok", "rate-holds")
+
+
+def _late(first: str, *groups: tuple[int, int]) -> HealthVerdict:
+    """The verdict after the first tasks and then groups of (approved, rejected) tasks, each in an even mixture."""
+    story = first
+    for good, bad in groups:
+        story += "".join("-" if (place + 1) * bad // 50 > place * bad // 50 else "+" for place in range(good + bad))
+    return judge_rate(RateReading(looks(story)), BASELINE, SETTINGS)
+
+
+HEALTHY = ("+" * 9 + "-") * 5
+
+
+def test_a_version_that_falls_after_the_first_tasks_is_found_too() -> None:
+    verdict = _late(HEALTHY, (25, 25))
+    assert (verdict.status, verdict.reason, verdict.numbers["at"]) == (SignalStatus.FAIL, "rate-fell", [25, 50])
+    assert verdict.says == "25 of 50 approved of a later group of tasks, was 45 of 50; 70 of 100 approved in all"
+
+
+def test_a_later_group_is_judged_once_it_is_whole() -> None:
+    assert _late(HEALTHY, (25, 24)).status is SignalStatus.OK
+
+
+def test_later_groups_that_are_a_little_lower_are_no_fall() -> None:
+    assert _late(HEALTHY, (38, 12), (40, 10), (39, 11)).status is SignalStatus.OK
+
+
+def test_the_further_out_a_group_is_the_clearer_its_fall_must_be() -> None:
+    weak = (30, 20)  # p = .00048
+    assert _late(HEALTHY, weak).status is SignalStatus.FAIL
+    assert _late(HEALTHY, (45, 5), weak).status is SignalStatus.OK

@@ -1,12 +1,21 @@
-"""Is the share of approved tasks lower than before the cutover? The verdict of `fisher`'s test, and its sentence."""
+"""Is the share of approved tasks lower than before the cutover? The verdict of `fisher`'s test, and its sentence.
+
+The sequential test looks at the first tasks only, so that it is wrong as seldom as it says. A version may fall later:
+the tasks after those are tested too, so many at a time, each group once. All groups together share a small probability
+of a false alarm (`LATER`), the kth of them a 1 / k(k+1) of it, whatever their number.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Final
 
 from buildeye.deploy.judges import fisher
 from buildeye.model.deployments import Baseline, HealthVerdict, SignalStatus
+
+LATER: Final = 0.001
+"""The probability of a false alarm that all later groups of tasks share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +55,8 @@ class RateReading:
 def judge_rate(reading: RateReading, baseline: Baseline | None, settings: RateSettings) -> HealthVerdict:
     """FAIL at the first look that crosses the boundary; a rise or a crossed line of warning is OK with a reason.
 
-    Every look of at most `settings.tasks` tasks is tested, in order, so that it does not matter how often it is asked.
+    Every look of at most `settings.tasks` tasks is tested, in order, so that it does not matter how often it is asked;
+    after that each further group of `settings.tasks` tasks, once it is whole.
     Reasons: no-baseline, small-baseline, no-tasks, unjudged (all INSUFFICIENT); rate-fell (FAIL); rate-warns,
     rate-rose, rate-holds (OK). Numbers: approved, judged, unjudged, baseline_good, baseline_total, and where the test
     was made p_value, c and `fails_at` [approved, judged], of a crossing `at` [approved, judged].
@@ -65,12 +75,20 @@ def judge_rate(reading: RateReading, baseline: Baseline | None, settings: RateSe
         says = (f"{_share(*crossed)}, was {good} of {total}; fails at {fails[crossed[1]]} of {crossed[1]}, "
                 f"at least {100 * settings.margin:g} points lower")  # fmt: skip
         return HealthVerdict(SignalStatus.FAIL, "rate-fell", says, numbers | _tested(crossed, baseline, settings))
+    late = _later_fall(reading.looks, baseline, settings)
+    if late is not None:
+        group, p_value = late
+        says = (f"{_share(*group)} of a later group of tasks, was {good} of {total}; "
+                f"{_share(reading.approved, reading.judged)} in all")  # fmt: skip
+        tested = {"p_value": p_value, "c": LATER, "at": [*group]}
+        return HealthVerdict(SignalStatus.FAIL, "rate-fell", says, numbers | tested)
     numbers |= _tested(_last_tested(reading.looks, settings.tasks), baseline, settings)
     numbers.pop("at")
     reach = _next_failure(reading.approved, reading.judged, fails)
     if reach is not None:
         numbers["fails_at"] = [*reach]
-    stands = f"{_share(reading.approved, reading.judged)}, was {good} of {total}; {_reach(reach, settings.tasks)}"
+    lies = _reach(reach, reading.judged, settings.tasks)
+    stands = f"{_share(reading.approved, reading.judged)}, was {good} of {total}; {lies}"
     warned = _first(reading.looks, _line(good, total, settings.warn, settings.tasks, 0.0))
     if warned is not None:
         says = f"{stands}; {warned[0]} of {warned[1]} was low enough for a warning"
@@ -97,6 +115,26 @@ def _lacking(reading: RateReading, baseline: Baseline | None, settings: RateSett
     if reading.unjudged > settings.most_unjudged * every or not reading.judged:
         return "unjudged", (f"{stands}; {reading.unjudged} of {every} tasks have no verdict, "
                             f"more than {100 * settings.most_unjudged:g} %")  # fmt: skip
+    return None
+
+
+def _later_fall(
+    looks: Sequence[tuple[int, int]], baseline: Baseline, settings: RateSettings
+) -> tuple[tuple[int, int], float] | None:
+    """The first later group that fell, as (approved, judged) of the group, and its p-value; None when none did."""
+    begin: tuple[int, int] | None = None
+    groups = 0
+    for look in looks:
+        if look[1] < settings.tasks or (begin is not None and look[1] < begin[1] + settings.tasks):
+            continue
+        if begin is not None:
+            groups += 1
+            group = (look[0] - begin[0], look[1] - begin[1])
+            p_value = fisher.p_value(*group, baseline.good, baseline.total)
+            lower = group[0] / group[1] <= baseline.good / baseline.total - settings.margin
+            if lower and p_value <= LATER / (groups * (groups + 1)):
+                return group, p_value
+        begin = look
     return None
 
 
@@ -129,7 +167,9 @@ def _next_failure(approved: int, judged: int, line: Mapping[int, int]) -> tuple[
     return next(((approved, n) for n, most in sorted(line.items()) if n > judged and most >= approved), None)
 
 
-def _reach(reach: tuple[int, int] | None, tasks: int) -> str:
+def _reach(reach: tuple[int, int] | None, judged: int, tasks: int) -> str:
+    if reach is None and judged >= tasks:
+        return f"by now {tasks} tasks at a time are judged"
     if reach is None:
         return f"cannot fail within {tasks} tasks any more"
     return f"fails at {reach[0]} of {reach[1]}"
