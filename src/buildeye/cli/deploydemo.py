@@ -130,7 +130,8 @@ def _tell(stage: _Stage) -> None:
         _must(stage.until(second, _over), State.MONITORING_WINDOW_CLEAN)
 
         _say("v3: a bad release. It is healthy; but soon half of its work is rejected, where a tenth was before.")
-        third = stage.until(stage.deploy("v3", "--behaviour", "degrade", "--after", "1", "--canary-failures", "0"), _over)
+        degrading = ("--behaviour", "degrade", "--after", "1", "--canary-failures", "0")
+        third = stage.until(stage.deploy("v3", *degrading), _over)
         _must(third, State.ROLLED_BACK)
         _wait(lambda: desk.report_of(third), "its report is written")
         typer.echo(f"\n$ build-eye deploy explain {_SERVICE}\n{explain_text(desk.standing(_SERVICE), look())}\n")
