@@ -86,6 +86,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def test_a_release_its_bad_successor_and_the_end_of_the_service(place: Place) -> None:
+    """Scenario 36: rolled back, and so the command ends with 1."""
     first = place.start("v1")
     assert first.returncode == 0, first.stdout + first.stderr
     assert "supervised in the background by process" in first.stderr

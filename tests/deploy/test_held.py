@@ -70,3 +70,16 @@ def test_a_person_is_asked_once_for_each_outage(stage: Stage) -> None:
         stage.behave("v2", health=503)
         stage.until(second, State.NEEDS_ATTENTION)
         assert stage.events(second).count("hold") == 2
+
+
+def test_a_clean_version_that_falls_again_and_again_is_told_once(stage: Stage) -> None:
+    with stage.supervised():
+        first = stage.until(stage.deploy("v1", process={"restart_seconds": 0.1, "exits": 2}), State.MONITORING)
+        stage.ask(first, "promote", why="good")
+        stage.behave("v1", exit=3)
+        stage.eventually(lambda: "unsteady" in stage.events(first), "a person is told")
+        stage.eventually(lambda: len(stage.journal.runs(first.id)) > 4, "it goes on being started")
+        assert stage.events(first).count("unsteady") == 1
+        assert any("ended 2 times within 10 min" in told[2] for told in stage.told)
+        stage.behave("v1")
+        stage.eventually(lambda: first.id in stage.living(), "it serves again")

@@ -239,13 +239,17 @@ class Desk:
         listen(self.settings, times=True)
         announce = announcer(self.settings, self.journal, self.run_root, self.clock)
         if background:
-            supervise(self.journal, self.run_root, os.environ, self.clock, announce, tell, service)
+            supervise(
+                self.journal, self.run_root, os.environ, self.clock, announce, tell, service,
+                keep_days=self.settings.storage.retention_days,
+            )  # fmt: skip
             return
         tell(f"supervises {service or 'all services of this machine'}; Ctrl-C ends this, and everything runs on")
         seen = look()
         supervise(
             self.journal, self.run_root, os.environ, self.clock, announce, tell, service,
             show=lambda event, deployment: show(event, deployment, seen),
+            keep_days=self.settings.storage.retention_days,
         )  # fmt: skip
 
     def _earlier(self, service: str, to: str) -> Deployment:

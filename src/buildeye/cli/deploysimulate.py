@@ -28,6 +28,10 @@ class Luck:
     http_flake: float = 0.01
 
 
+_LEAST_INTERVAL: Final = 10.0
+"""Seconds between two simulated probes at least; with fewer a simulation takes hours and says nothing else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One kind of release under both rules; `found` is the signal that should find it, None for a healthy one."""
@@ -42,7 +46,7 @@ def rules_of(spec: ServiceSpec) -> Rules:
     """How a deploy.yaml watches; a signal that it does not name has its usual limits, and nothing to judge."""
     limits, usual = limits_of(spec), Rules()
     return Rules(
-        http_interval=spec.health.interval_seconds,
+        http_interval=max(_LEAST_INTERVAL, spec.health.interval_seconds),
         rate_interval=spec.rate.interval_seconds,
         canary_interval=spec.canary.interval_seconds,
         rate=limits.rate or usual.rate,
@@ -59,6 +63,8 @@ def rows(
 ) -> Iterator[Row]:
     """Simulate each kind of release by the limits of a deploy.yaml (None: the defaults) and by the original rule."""
     rules = rules_of(spec) if spec is not None else Rules()
+    if spec is not None and spec.health.interval_seconds < _LEAST_INTERVAL:
+        tell(f"health.interval_seconds is {spec.health.interval_seconds:g}; simulated as {_LEAST_INTERVAL:g}")
     for scenario, says, found in _scenarios(spec, luck):
         many = deployments if found in (None, SignalKind.RATE) else min(deployments, _MOST_OF_BAD)
         tell(f"{many} deployments: {says}")

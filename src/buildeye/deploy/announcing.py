@@ -19,7 +19,7 @@ from buildeye.deploy.spec import filled, load_spec, spec_of
 from buildeye.insight.commits import CommitStory
 from buildeye.model import BuildEyeError
 from buildeye.model.deployments import Deployment, HealthVerdict, State
-from buildeye.reports.deployment import write_deployment_report
+from buildeye.reports.deployment import REPORTED, write_deployment_report
 from buildeye.reports.deploymentclaim import DeploymentTold, speaking_signal
 from buildeye.reports.words import Language
 
@@ -50,25 +50,28 @@ class Announcer:
     def __call__(self, deployment: Deployment, headline: str) -> list[str]:
         """Tell of a deployment as it stands; gives a sentence for each way of telling that failed. Never raises."""
         remarks: list[str] = []
-        report = ""
+        report = self._report(deployment, remarks) if deployment.state in REPORTED else ""
+        addresses = self._addresses(deployment, remarks)
+        if addresses:
+            title = f"{deployment.service} {deployment.version}: {deployment.state.replace('_', ' ')}"
+            body = "\n".join(part for part in (headline, f"report: {report}" if report else "") if part)
+            remarks += notify(addresses, title, body or title)
+        return remarks
+
+    def _report(self, deployment: Deployment, remarks: list[str]) -> str:
+        """Write the report; gives where it is, '' where it could not be, and then a remark says why."""
         try:
-            told = self._told(deployment)
             path, _ = write_deployment_report(
-                told,
+                self._told(deployment),
                 self.reports,
                 language=self.language,
                 now=self.clock.now().wall,
                 max_log_lines=self.max_log_lines,
             )
-            report = str(self.reports / path)
         except (BuildEyeError, OSError, ValueError) as e:
             remarks.append(f"no report was written: {e}")
-        addresses = self._addresses(deployment, remarks)
-        if addresses:
-            title = f"{deployment.service} {deployment.version}: {deployment.state}"
-            body = "\n".join(part for part in (headline, f"report: {report}" if report else "") if part)
-            remarks += notify(addresses, title, body or title)
-        return remarks
+            return ""
+        return str(self.reports / path)
 
     def _told(self, deployment: Deployment) -> DeploymentTold:
         stands = standing(self.journal, deployment, self.clock.now())

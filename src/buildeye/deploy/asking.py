@@ -49,6 +49,7 @@ def start(
             f"{bad.created.wall:%Y-%m-%d %H:%M} UTC{f' ({why})' if why else ''}; "
             f"deploy another version, or this one again with --force"
         )
+    _same_address(journal, spec)
     now = clock.now()
     deployment = Deployment(
         id=f"{now.wall:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}",
@@ -69,6 +70,22 @@ def start(
     journal.create(deployment)
     journal.ask(spec.service, deployment.id, "start", {}, by, now)
     return deployment
+
+
+def _same_address(journal: Journal, spec: ServiceSpec) -> None:
+    """UsageError: the service serves at another address than its `deploy.yaml` names now; it cannot move meanwhile."""
+    row = journal.service(spec.service)
+    served = row.spec.get("listen") if row is not None and row.in_service else None
+    if not isinstance(served, Mapping):
+        return
+    asked = spec.model_dump(mode="json")["listen"]
+    changed = [key for key in ("host", "port", "socket") if served.get(key) != asked.get(key)]
+    if changed:
+        key = changed[0]
+        raise UsageError(
+            f"listen.{key} of {spec.service} is {asked.get(key)} and it serves with {served.get(key)}: put it back, or "
+            f"end the service first with `build-eye deploy stop {spec.service}`"
+        )
 
 
 def current(journal: Journal, service: str) -> Deployment:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
-from buildeye.deploy.states import IN_SERVICE
+from buildeye.deploy.states import IN_SERVICE, TERMINAL
 from buildeye.deploy.supervisor.plan import Roles, in_the_way
 from buildeye.model import OutsideError
 from buildeye.model.deployments import Deployment, State
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 _LATELY_SECONDS: Final = 600.0
 """Ends of a process within this time make its next start wait longer."""
 _DOUBLED_AT_MOST: Final = 30
+UNSTEADY: Final = "unsteady"
+"""The event that says that a version which nobody watches any more falls again and again."""
+_UNSTEADY_SECONDS: Final = 6 * 3600.0
+"""People are told of it once in this time."""
 _SURE: Final = IN_SERVICE - {State.ANOMALY_DETECTED}
 """States of the one in service in which nothing is about to be switched."""
 
@@ -45,6 +49,8 @@ async def _restart(service: "ServiceSupervisor", deployment: Deployment) -> None
     moment = world.clock.now()
     runs = await world.ask(world.journal.runs, deployment.id)
     fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
+    if deployment.state in TERMINAL and fell >= process.exits:
+        service.beside(f"unsteady-{deployment.id}", _tell_unsteady(service, deployment, fell))
     doubled = 2 ** min(max(0, fell - 1), _DOUBLED_AT_MOST)
     await world.clock.sleep(min(process.restart_seconds * doubled, process.restart_most_seconds))
     now = await service.roles()
@@ -58,3 +64,17 @@ async def _restart(service: "ServiceSupervisor", deployment: Deployment) -> None
         world.log(f"{service.name}: {deployment.version} does not start again: {e}")
     await service.read_with_runs(deployment.id)
     service.changed.ring()
+
+
+async def _tell_unsteady(service: "ServiceSupervisor", deployment: Deployment, fell: int) -> None:
+    """The window is closed, so nothing rolls back; a person should know."""
+    world = service.world
+    now = world.clock.now()
+    events = await world.ask(world.journal.events, deployment.id)
+    if any(each.event == UNSTEADY and now.since(each.at) < _UNSTEADY_SECONDS for each in events):
+        return
+    says = f"{deployment.version} ended {fell} times within {_LATELY_SECONDS / 60:g} min; it is started again each time"
+    await service.note(deployment, UNSTEADY, says)
+    await service.check_fence()
+    for failed in await world.away(world.announce, deployment, says):
+        world.log(f"{service.name}: {failed}")

@@ -40,11 +40,12 @@ def supervise(
     boundary: Callable[[str], None] | None = None,
     lease_seconds: float = LEASE_SECONDS,
     show: Callable[[DeployEvent, Deployment], None] | None = None,
+    keep_days: int = 90,
 ) -> None:
     """Supervise until SIGTERM or SIGINT; everything that runs goes on running. `show` gets each step as it is made."""
     _allow_many_files()
     writer = SampleWriter(journal)
-    world = World(journal, writer, clock, run_root, environ, announce, log)
+    world = World(journal, writer, clock, run_root, environ, announce, log, keep_days=keep_days)
     if boundary is not None:
         world = replace(world, boundary=boundary)
     if show is not None:

@@ -18,6 +18,7 @@ from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor import candidate, cutover, keeping, returning
 from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import drained
+from buildeye.deploy.supervisor.errands import TRY_AGAIN_SECONDS, Errands
 from buildeye.deploy.supervisor.leaving import forget_old_runs, rests
 from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
@@ -32,8 +33,6 @@ _KNOWN: Final = 60
 """Deployments of a service that are looked at, newest first."""
 _TOLD_AGAIN: Final = 3
 """Deployments, newest first, that a new supervisor looks at for something nobody was told of."""
-_TRY_AGAIN_SECONDS: Final = 2.0
-"""True seconds until something that failed outside (the disk, the journal) is tried again."""
 
 
 class ServiceSupervisor:
@@ -50,8 +49,7 @@ class ServiceSupervisor:
         self.versions = Versions(world, row.name, fence, route, self.changed.ring)
         self._runs: dict[str, list[ProcessRun]] = {}
         self._sources: dict[str, RateSource] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._lost: Fenced | None = None
+        self._errands = Errands(row.name, self.changed.ring, world.log)
 
     async def run(self) -> None:
         """Supervise until cancelled or fenced, then all processes live on; or until nothing of the service is left."""
@@ -68,18 +66,16 @@ class ServiceSupervisor:
                     await forget_old_runs(self, Roles())
                     return
                 await self.changed.wait_for_change(60.0)
-                if self._lost is not None:
-                    raise self._lost
+                if self._errands.lost is not None:
+                    raise self._errands.lost
         finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await self._errands.end_all()
             await self.versions.let_go()
 
     @property
     def busy(self) -> bool:
         """Whether something is being done beside the rest."""
-        return any(not task.done() for task in self._tasks.values())
+        return self._errands.busy
 
     async def take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
@@ -95,10 +91,12 @@ class ServiceSupervisor:
     # What is known
 
     async def known(self) -> list[Deployment]:
-        """The service's deployments, newest first, with the one that serves even when it is old."""
+        """The service's deployments, newest first, with those that serve or may serve again even when they are old."""
         found = await self.world.ask(self.world.journal.deployments, self.name, _KNOWN)
+        clean = None if len(found) < _KNOWN else await self.world.ask(self.world.journal.latest_clean, self.name)
         serving = (await self.row()).in_service
-        for id in (serving, *(each.previous for each in found if each.state in WATCHED)):
+        previous = (each.previous for each in found if each.state in WATCHED)
+        for id in (serving, *previous, clean.id if clean is not None else ""):
             if id and all(each.id != id for each in found):
                 older = await self.read(id)
                 found.extend([older] if older is not None else [])
@@ -171,6 +169,10 @@ class ServiceSupervisor:
         return f"its process ended {how}{lived}"
 
     # What is done
+
+    def beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the rest, unless something of this name runs already."""
+        self._errands.start(name, work)
 
     async def move(
         self, deployment: Deployment, happening: Happening, reason: str = "", by: str = "supervisor",
@@ -284,7 +286,7 @@ class ServiceSupervisor:
 
     async def undrain(self, deployment: Deployment) -> None:
         """Tell a version that it shall take new work again."""
-        await self._end(f"drain-{deployment.id}")
+        await self._errands.end(f"drain-{deployment.id}")
         live, back = self.versions.live.get(deployment.id), self.spec_of(deployment).drain.undrain_signal
         if live is not None and back:
             await self.check_fence()
@@ -306,7 +308,7 @@ class ServiceSupervisor:
         try:
             known = await self.known()
             for old in stale(known):
-                await self._end(f"go-{old.id}")
+                await self._errands.end(f"go-{old.id}")
                 await self.move(old, Happening.SUPERSEDE, "a newer deployment was asked for")
             now = roles(known, (await self.row()).in_service)
             for moving in (*at_work(known), *([now.candidate] if now.candidate is not None else [])):
@@ -315,9 +317,19 @@ class ServiceSupervisor:
             await self._tidy(now)
             await keeping.keep_route(self, known, now)
             await forget_old_runs(self, now)
+            self._forget({each.id for each in known} | self.versions.live.keys())
         except OutsideError as e:
             self.world.log(f"{self.name}: {e}")
-            asyncio.get_running_loop().call_later(_TRY_AGAIN_SECONDS, self.changed.ring)
+            asyncio.get_running_loop().call_later(TRY_AGAIN_SECONDS, self.changed.ring)
+
+    def _forget(self, known: set[str]) -> None:
+        """Let go of what is remembered of deployments that do not count any more, and of work that is done."""
+        for id in self._sources.keys() - known:
+            self._sources.pop(id).close()
+        for id in self._runs.keys() - known:
+            del self._runs[id]
+        self.promoted &= known
+        self._errands.forget()
 
     async def _go(self, deployment: Deployment) -> None:
         """Take a deployment as far as it goes now."""
@@ -351,7 +363,7 @@ class ServiceSupervisor:
             now = await self.roles()
             if deployment_id in now.kept():
                 return
-        await self._end(f"drain-{deployment_id}")
+        await self._errands.end(f"drain-{deployment_id}")
         live, left = self.versions.live.get(deployment_id), await self.read(deployment_id)
         if live is not None and left is not None and left.cutover is not None and now.serving is not None:
             await drained(self, left, left, live)
@@ -365,30 +377,3 @@ class ServiceSupervisor:
         for each in known:
             if each.state in WATCHED or each.id in self.versions.live:
                 self._runs[each.id] = await self.world.ask(self.world.journal.runs, each.id)
-
-    # Tasks
-
-    def beside(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Run something beside the rest, unless it runs already; what fails outside is tried again by and by."""
-        running = self._tasks.get(name)
-        if running is not None and not running.done():
-            work.close()
-            return
-        self._tasks[name] = asyncio.get_running_loop().create_task(self._guarded(name, work))
-
-    async def _guarded(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except Fenced as e:
-            self._lost = e
-        except Exception as e:  # noqa: BLE001 - what is unforeseen is said and tried again, like what fails outside
-            self.world.log(f"{self.name}: {name}: {e if isinstance(e, BuildEyeError) else repr(e)}")
-            await asyncio.sleep(_TRY_AGAIN_SECONDS)
-        finally:
-            self.changed.ring()
-
-    async def _end(self, name: str) -> None:
-        task = self._tasks.pop(name, None)
-        if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            await asyncio.wait({task})

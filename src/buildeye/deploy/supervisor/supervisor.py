@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from buildeye.deploy.journal import Fence, Fenced, Holder, ServiceRow, this_host
@@ -22,6 +23,7 @@ LEASE_SECONDS: Final = 15.0
 """True seconds a lease lasts without being renewed; it is renewed several times in that."""
 _RENEWALS: Final = 4
 _AGAIN_SECONDS: Final = 2.0
+_DAY: Final = 86_400.0
 LOOK_SECONDS: Final = 0.25
 """True seconds between two looks for requests and new services."""
 _UNREACHABLE_SECONDS: Final = 5.0
@@ -45,6 +47,7 @@ class Supervisor:
     async def run(self) -> None:
         """Take services that have work and whose lease is free, serve requests, renew; ends only when cancelled."""
         renewing = asyncio.get_running_loop().create_task(self._renew())
+        pruning = asyncio.get_running_loop().create_task(self._prune())
         try:
             while True:
                 try:
@@ -55,6 +58,7 @@ class Supervisor:
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             renewing.cancel()
+            pruning.cancel()
             await self._let_go(list(self._services))
 
     @property
@@ -189,6 +193,17 @@ class Supervisor:
                 world.log(str(e))
                 continue
             await self._let_go(list(lost), say="another supervisor has taken over")
+
+    async def _prune(self) -> None:
+        """Once a day, forget the samples of deployments that closed long ago; what happened to them stays."""
+        world = self._world
+        while True:
+            before = world.clock.now().wall - timedelta(days=world.keep_days)
+            try:
+                await world.away(world.journal.prune, before)
+            except OutsideError as e:
+                world.log(str(e))
+            await asyncio.sleep(_DAY)
 
     async def _let_go(self, names: list[str], say: str = "") -> None:
         for name in names:

@@ -45,7 +45,8 @@ class World:
 
     `run_root` is the folder below which each service has its own. `environ` is what started processes inherit.
     `boundary` is called with a name between any two effects; tests end the process there. `on_step` is called with
-    each step of a deployment, for whoever looks on; without it steps are logged.
+    each step of a deployment, for whoever looks on; without it steps are logged. After `keep_days` samples of a closed
+    deployment are forgotten.
     """
 
     journal: "Journal"
@@ -57,6 +58,7 @@ class World:
     log: Callable[[str], None] = _no_log
     boundary: Callable[[str], None] = _no_boundary
     on_step: Callable[[DeployEvent, Deployment], None] | None = None
+    keep_days: int = 90
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "deploy"))
     journal_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "journal"))
 
