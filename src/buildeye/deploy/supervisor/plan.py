@@ -10,6 +10,8 @@ from buildeye.model.deployments import Deployment, State
 SLOTS: Final = 4
 """Listening sockets of a service: in service, kept warm, candidate, and one to start an older version in."""
 
+RUNS_LOOKED_AT: Final = 200
+"""Runs of a deployment that are looked at, the newest: a version may fall for weeks."""
 _SWITCHING: Final = frozenset({State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK})
 _AT_WORK: Final = WATCHED | _SWITCHING
 
