@@ -36,15 +36,28 @@ class Server:
         self._who = who
         self._process: subprocess.Popen[bytes] | None = None
         self.dsn = f"postgresql://postgres@/postgres?unix_sock={folder}/.s.PGSQL.5432"
-        making = ["initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
+        making: list[str | Path] = [
+            "initdb",
+            "-D",
+            folder / "data",
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
         self._begin(making).wait(STARTS_WITHIN)
 
     def start(self) -> None:
         """Start it, unless it runs, and wait until it answers."""
         if self._process is None:
-            starting = ["postgres", "-D", self._folder / "data", "-k", self._folder, "-c", "listen_addresses="]
+            starting: list[str | Path] = ["postgres", "-D", self._folder / "data", "-k", self._folder]
             # no test asks what a power cut leaves
-            self._process = self._begin([*starting, "-c", "fsync=off", "-c", "shared_buffers=16MB"])
+            self._process = self._begin(
+                [*starting, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB"]
+            )
             _wait(self.dsn, self._process)
 
     def stop(self) -> None:

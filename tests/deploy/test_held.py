@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from benchmarks.deploying.stage import Stage
 
+from buildeye.deploy.clock import Clock
 from buildeye.deploy.spec import ServiceSpec
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.evidence import decide
@@ -13,6 +14,8 @@ from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
 
 LIMITS = limits_of(ServiceSpec())
+PATIENT = {"timeout_seconds": 4, "deadline_seconds": 120}
+"""Probes that a slow machine does not fail, though the clock runs faster."""
 BEGIN = datetime(2026, 5, 28, 6, 0, tzinfo=UTC)
 
 
@@ -54,10 +57,11 @@ def test_the_next_outage_is_a_new_one() -> None:
 
 
 def test_a_person_is_asked_once_for_each_outage(stage: Stage) -> None:
+    stage.clock = Clock(speed=4)
     with stage.supervised():
-        first = stage.until(stage.deploy("v1"), State.MONITORING)
+        first = stage.until(stage.deploy("v1", health=PATIENT), State.MONITORING)
         stage.ask(first, "promote", why="good")
-        second = stage.until(stage.deploy("v2", rollback={"automatic": False}), State.MONITORING)
+        second = stage.until(stage.deploy("v2", rollback={"automatic": False}, health=PATIENT), State.MONITORING)
         stage.behave("v2", health=503)
         stage.until(second, State.NEEDS_ATTENTION)
         stage.ask(second, "resume", why="known")

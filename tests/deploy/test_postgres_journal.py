@@ -39,8 +39,9 @@ except Fenced as error:
 
 INSIDE = """\
 import sys
-from buildeye.deploy.journal import open_journal
+from buildeye.deploy.journal import open_journal, opening
 from tests.deploy.stores import holder
+opening.INSIDE_TRANSACTION_MS = 5_000
 journal = open_journal(sys.argv[1])
 fence = journal.acquire("web", holder("one"), 1)
 with journal._changing(fence) as connection:

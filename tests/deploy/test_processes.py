@@ -465,7 +465,7 @@ def test_a_supervisor_killed_at_any_instant_of_a_launch_leaves_no_orphan_and_no_
 ) -> None:
     """Scenario 17."""
     chance = random.Random(17)
-    for number in range(60):
+    for number in range(30):
         nonce = f"k{number}"
         victim = launcher.fork(nonce)
         time.sleep(chance.uniform(0, 0.045))

@@ -69,6 +69,7 @@ def test_a_crash_and_restart_between_two_samples_are_counted(stage: Stage) -> No
     with stage.supervised():
         _clean(stage, "v1", health=SELDOM)
         second = stage.until(stage.deploy("v2", health=SELDOM), State.MONITORING)
+        stage.eventually(lambda: _has_probes(stage, second, 1), "the first probe is made")
         _kill(stage, second)
         stage.eventually(lambda: _pids(stage, second), "it is started again")
         assert stage.now(second).state is State.MONITORING
