@@ -31,6 +31,8 @@ _CONCLUSIONS: Final = {
     "success": SUCCESS, "failure": FAILURE, "startup_failure": FAILURE, "timed_out": TIMED_OUT, "skipped": SKIPPED,
     "cancelled": CANCELLED, "stale": CANCELLED,
 }  # fmt: skip
+FAILURES: Final = frozenset(word for word, letter in _CONCLUSIONS.items() if letter in FAILED)
+"""The conclusions of GitHub that are failures."""
 _OF_RUNS: Final = (SUCCESS, FAILURE, TIMED_OUT, QUEUED, PENDING, NEUTRAL, SKIPPED, CANCELLED)
 _OF_SHARDS: Final = (FAILURE, TIMED_OUT, QUEUED, PENDING, FLAKY, SUCCESS, NEUTRAL, SKIPPED, CANCELLED)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from buildeye.insight.grid import FAILED, JUDGED, Cell, Commit, JobRun, grid, letter_of
+from buildeye.insight.grid import FAILED, FAILURES, JUDGED, Cell, Commit, JobRun, folded, grid, letter_of
 from buildeye.warehouse import Warehouse
 
 
@@ -99,10 +99,22 @@ def streaks_of(
         return ()
     asked = {"repository": repository, "branch": branch, "commits": [commit.sha for commit in window]}
     since = min(commit.at for commit in window)
-    return streaks(window, map(_run_of, warehouse.ask("branch_jobs", **asked, since=since)), least)
+    return streaks(window, _suspect_runs(warehouse.ask("branch_jobs", **asked, since=since)), least)
+
+
+def _suspect_runs(rows: Sequence[Mapping[str, Any]]) -> list[JobRun]:
+    """The runs of jobs of which any shard failed anywhere: most jobs of most branches need not be looked at."""
+    names = {(row["workflow_name"], row["name"]) for row in rows}
+    jobs = {name: folded(_full_name(*name)) for name in names}
+    failed = {jobs[row["workflow_name"], row["name"]] for row in rows if row["conclusion"] in FAILURES}
+    return [_run_of(row) for row in rows if jobs[row["workflow_name"], row["name"]] in failed]
+
+
+def _full_name(workflow: str, name: str) -> str:
+    return f"{workflow} / {name}" if workflow else name
 
 
 def _run_of(row: Mapping[str, Any]) -> JobRun:
-    name = f"{row['workflow_name']} / {row['name']}" if row["workflow_name"] else row["name"]
+    name = _full_name(row["workflow_name"], row["name"])
     letter = letter_of(row["status"], row["conclusion"])
     return JobRun(row["sha"], name, row["id"], letter, row["signature"], row["html_url"])
