@@ -26,9 +26,43 @@ def programs() -> Path | None:
     return next((p for p in [*places, *sorted(PACKAGED.glob("*/bin"), reverse=True)] if (p / "initdb").exists()), None)
 
 
+class Server:
+    """A server in a folder of its own; `dsn` is the address of its database. Stopped and started at will."""
+
+    def __init__(self, programs: Path, folder: Path, log: Path, who: dict[str, object]) -> None:
+        self._programs = programs
+        self._folder = folder
+        self._log = log
+        self._who = who
+        self._process: subprocess.Popen[bytes] | None = None
+        self.dsn = f"postgresql://postgres@/postgres?unix_sock={folder}/.s.PGSQL.5432"
+        making = ["initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
+        self._begin(making).wait(STARTS_WITHIN)
+
+    def start(self) -> None:
+        """Start it, unless it runs, and wait until it answers."""
+        if self._process is None:
+            starting = ["postgres", "-D", self._folder / "data", "-k", self._folder, "-c", "listen_addresses="]
+            # no test asks what a power cut leaves
+            self._process = self._begin([*starting, "-c", "fsync=off", "-c", "shared_buffers=16MB"])
+            _wait(self.dsn, self._process)
+
+    def stop(self) -> None:
+        """Stop it: it ends the sessions of its clients."""
+        process, self._process = self._process, None
+        if process is not None:
+            _end(process)
+
+    def _begin(self, command: "list[str | Path]") -> "subprocess.Popen[bytes]":
+        env = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
+        whole = [self._programs / command[0], *command[1:]]
+        with self._log.open("ab") as log:
+            return subprocess.Popen(whole, cwd=self._folder, env=env, stdout=log, stderr=log, **self._who)  # type: ignore[call-overload,no-any-return]
+
+
 @contextmanager
-def running_postgres(tmp_path: Path) -> Iterator[str]:
-    """A server for as long as the block lasts; gives the address of its database. Skips the test without programs.
+def postgres_server(tmp_path: Path) -> Iterator[Server]:
+    """A running server for as long as the block lasts. Skips the test without programs.
 
     Its log is in `tmp_path`. The server refuses to run as root and then runs as another user, who may not enter the
     folders of pytest, so its data has a short-lived folder of its own.
@@ -42,23 +76,20 @@ def running_postgres(tmp_path: Path) -> Iterator[str]:
         user = _unprivileged()
         os.chown(folder, user.pw_uid, user.pw_gid)
         who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    env = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
-    data = folder / "data"
-    with (tmp_path / "postgres.log").open("wb") as log:
-        making = [bin_folder / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
-        server = None
-        try:
-            subprocess.run(making, cwd=folder, env=env, stdout=log, stderr=log, check=True, **who)  # type: ignore[call-overload]
-            starting = [bin_folder / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses="]
-            fast = ["-c", "fsync=off", "-c", "shared_buffers=16MB"]  # no test asks what a power cut leaves
-            server = subprocess.Popen([*starting, *fast], cwd=folder, env=env, stdout=log, stderr=log, **who)  # type: ignore[call-overload]
-            dsn = f"postgresql://postgres@/postgres?unix_sock={folder}/.s.PGSQL.5432"
-            _wait(dsn, server)
-            yield dsn
-        finally:
-            if server is not None:
-                _end(server)
-            shutil.rmtree(folder)
+    server = Server(bin_folder, folder, tmp_path / "postgres.log", who)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def running_postgres(tmp_path: Path) -> Iterator[str]:
+    """The address of the database of a server that runs for as long as the block lasts."""
+    with postgres_server(tmp_path) as server:
+        yield server.dsn
 
 
 def fresh_database(dsn: str) -> str:

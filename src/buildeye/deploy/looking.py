@@ -10,7 +10,7 @@ from buildeye.deploy.spec import ServiceSpec, spec_of
 from buildeye.deploy.standing import Condition, ProcessFacts, SignalStanding, Standing
 from buildeye.deploy.states import BEFORE_CUTOVER, TERMINAL
 from buildeye.deploy.supervisor.evidence import canaries_of, closing, probes_of, verdicts
-from buildeye.deploy.supervisor.limits import Limits, limits_of
+from buildeye.deploy.supervisor.limits import Limits, kept_samples, limits_of
 from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.boundary import RateBoundary
 from buildeye.model.deployments import (
@@ -24,7 +24,6 @@ from buildeye.model.deployments import (
 )
 from buildeye.model.spans import lasting
 
-_KEPT: Final = 120
 _HOUR: Final = 3600.0
 _KNOWN: Final = 60
 
@@ -33,12 +32,12 @@ def standing(
     journal: Journal, deployment: Deployment, now: Moment, ci: str = "", green: bool | None = None
 ) -> Standing:
     """How one deployment stands at `now`; `ci` is what is known of its commit."""
-    samples = _by_signal(journal.last_samples([deployment.id], _KEPT).get(deployment.id, []))
+    spec = spec_of(deployment.spec)
+    samples = _by_signal(journal.last_samples([deployment.id], kept_samples(spec)).get(deployment.id, []))
     runs = journal.runs(deployment.id)
     before = journal.deployment(deployment.previous) if deployment.previous else None
-    warm = bool(before and any(each.ended is None and each.pid for each in journal.runs(before.id)))
+    warm = bool(before and any(each.ended is None and each.pid for each in journal.runs(before.id, 1)))
     holder, row = journal.held_by(deployment.service), journal.service(deployment.service)
-    spec = spec_of(deployment.spec)
     begun = deployment.cutover or deployment.created
     until = deployment.closed or now
     seen = Seen(samples, runs, alive=_alive(runs) or _was_stopped(deployment, runs), watched_seconds=_watched(samples))

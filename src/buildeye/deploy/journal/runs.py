@@ -60,11 +60,11 @@ class Runs(Store):
                 same_service(fence, connection.execute(asked).scalar() or fence.service)
             yield connection
 
-    def runs(self, deployment_id: str) -> list[ProcessRun]:
-        """The runs of a deployment, in order."""
-        asked = sa.select(RUN).where(RUN.c.deployment_id == deployment_id).order_by(RUN.c.number)
+    def runs(self, deployment_id: str, limit: int | None = None) -> list[ProcessRun]:
+        """The runs of a deployment, in order; with a limit the newest so many."""
+        asked = sa.select(RUN).where(RUN.c.deployment_id == deployment_id).order_by(RUN.c.number.desc()).limit(limit)
         with self._reading() as connection:
-            return [run_of(row) for row in connection.execute(asked)]
+            return [run_of(row) for row in reversed(connection.execute(asked).all())]
 
     def open_runs(self, service: str) -> list[ProcessRun]:
         """Runs of a service that were planned or started and of which nobody said that they ended."""

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from buildeye.deploy.journal.rows import sample_of, sample_row, wall_text
 from buildeye.deploy.journal.store import Fence, Fenced, Fences, Store, fences_of, same_service
-from buildeye.deploy.journal.tables import DEPLOYMENT, SIGNAL
+from buildeye.deploy.journal.tables import DEPLOYMENT, RUN, SIGNAL
 from buildeye.deploy.states import TERMINAL
 from buildeye.model.deployments import HealthSample, SignalKind
 
@@ -120,19 +120,29 @@ class Signals(Store):
         return found
 
     def prune(self, before: datetime) -> int:
-        """Forget samples of deployments that closed before then, a part at a time; tells how many."""
+        """Forget samples of deployments that closed before then, and runs that ended before then but for the last of
+        each deployment; a part at a time. Tells how many.
+        """
         old = sa.select(DEPLOYMENT.c.deployment_id).where(
             DEPLOYMENT.c.status.in_(sorted(state.value for state in TERMINAL)),
             DEPLOYMENT.c.monitoring_closed_at < wall_text(before),
         )
         some = sa.select(SIGNAL.c.seq).where(SIGNAL.c.deployment_id.in_(old)).limit(_PRUNED_AT_ONCE)
-        pruned = 0
+        newer = RUN.alias("newer")
+        followed = sa.exists().where(newer.c.deployment_id == RUN.c.deployment_id, newer.c.number > RUN.c.number)
+        ended = sa.select(*RUN.primary_key.columns).where(RUN.c.ended_at < wall_text(before), followed)
+        return self._forgotten(sa.delete(SIGNAL).where(SIGNAL.c.seq.in_(some))) + self._forgotten(
+            sa.delete(RUN).where(sa.tuple_(*RUN.primary_key.columns).in_(ended.limit(_PRUNED_AT_ONCE)))
+        )
+
+    def _forgotten(self, delete: sa.Delete) -> int:
+        gone = 0
         while True:
             with self._changing() as connection:
-                gone = connection.execute(sa.delete(SIGNAL).where(SIGNAL.c.seq.in_(some))).rowcount
-            pruned += gone
-            if gone < _PRUNED_AT_ONCE:
-                return pruned
+                at_once = connection.execute(delete).rowcount
+            gone += at_once
+            if at_once < _PRUNED_AT_ONCE:
+                return gone
 
 
 def _same_services(connection: sa.Connection, batches: Sequence[SampleBatch]) -> None:

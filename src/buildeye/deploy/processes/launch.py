@@ -15,7 +15,7 @@ import os
 import select
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -82,6 +82,7 @@ def launch(
     clock: Clock,
     *,
     slot: int = 0,
+    check: Callable[[], None] | None = None,
     log_bytes: int = MOST_BYTES,
     linger_seconds: float = LINGER_SECONDS,
     patience_seconds: float = PATIENCE_SECONDS,
@@ -91,7 +92,9 @@ def launch(
     `environment` is its whole environment; it travels in anonymous memory, never in arguments or files. `sockets` are
     the listening sockets of all slots, held by the keeper; that of `slot` becomes descriptor 3 of the command. Without
     sockets the keeper leaves when the command has ended. A folder in which a run was started already is a UsageError;
-    `adopt` that. OutsideError: the keeper could not be started or the disk is full; then nothing runs.
+    `adopt` that. OutsideError: the keeper could not be started or the disk is full; then nothing runs. `check` is
+    called under the folder's lock: what it raises keeps the run from being started, and whoever found the lock free
+    before may be sure of that.
     """
     _check(command, nonce, sockets, slot)
     try:
@@ -100,6 +103,8 @@ def launch(
         with _locked(folder, patience_seconds) as lock:
             if (folder / "process.json").exists():
                 raise UsageError(f"a run was started in {folder} already: adopt it, or take a new run folder")
+            if check is not None:
+                check()
             plan = {
                 "command": list(command),
                 "directory": str(directory.resolve()),

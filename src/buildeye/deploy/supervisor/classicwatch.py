@@ -83,7 +83,7 @@ class ClassicWatch:
             sample = await self._service.store(await self._sample(deployment, kind))
             if self._is_anomaly(sample):
                 return _anomaly(sample)
-        counted = await self._service.world.away(self._count, deployment)
+        counted = await self._service.world.elsewhere(self._count, deployment)
         sample = await self._service.store(self._rate(deployment, counted))
         if self._is_anomaly(sample):
             return _anomaly(sample)

@@ -69,8 +69,8 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
         if not wrong:
             wrong = await _switch(service, target)
         if wrong:
-            await _stay(service, deployment)
-            why = f"{target.version} cannot take over again: {wrong}; {deployment.version} stays"
+            stays = await _stay(service, deployment)
+            why = f"{target.version} cannot take over again: {wrong}; {stays or 'nobody'} stays in service"
             return await service.move(deployment, Happening.RETURN_FAILED, why)
         service.world.boundary("returned")
         if deployment.id not in service.versions.live and deployment.slot is not None:
@@ -109,7 +109,8 @@ async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
     try:
         await service.lead_to(live.slot, deployment.version)
     except OutsideError as e:
-        return str(e)
+        if not await _leads_to(service, live.slot):  # where it does all the same, what answers there decides
+            return str(e)
     service.world.boundary("switched")
     spec, said = service.spec_of(deployment), ""
     for _ in range(_VERIFY_TIMES):
@@ -119,6 +120,14 @@ async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
         said = result.detail
         await service.world.clock.sleep(_VERIFY_SECONDS)
     return f"after the switch the public address does not answer well: {said}"
+
+
+async def _leads_to(service: "ServiceSupervisor", slot: int) -> bool:
+    """Whether the public address leads to a slot by what is real; False where that cannot be told."""
+    try:
+        return await service.world.away(service.route.current) == slot
+    except OutsideError:
+        return False
 
 
 async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
@@ -150,23 +159,28 @@ async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
     return ""
 
 
-async def _stay(service: "ServiceSupervisor", deployment: Deployment) -> None:
+async def _stay(service: "ServiceSupervisor", deployment: Deployment) -> str:
     """Point the route at the version that cannot be left, in case the way back was half gone, or it never took over.
 
-    Where it does not live, whoever is in service by the journal keeps the route, and is started again.
+    Where it does not live, whoever is in service by the journal keeps the route, and is started again. Gives the
+    version that stays, empty when there is none.
     """
     serving = (await service.row()).in_service
-    if serving not in ("", deployment.id, deployment.previous):
-        return  # a newer one took over meanwhile
+    if serving not in ("", deployment.id, deployment.previous):  # a newer one took over meanwhile
+        newer = await service.read(serving)
+        return newer.version if newer is not None else ""
     stays = deployment.id if deployment.id in service.versions.live or not serving else serving
     live, kept = service.versions.live.get(stays), await service.read(stays)
     slot = live.slot if live is not None else kept.slot if kept is not None else None
     if kept is None or slot is None:
-        return
+        return ""
     try:
         await service.lead_to(slot, kept.version)
     except OutsideError as e:
         service.world.log(f"{service.name}: {e}")
-        return
+        if not await _leads_to(service, slot):
+            kept = await service.read(serving) if serving else None
+            return kept.version if kept is not None else ""
     if serving != stays:
         await service.set_in_service(kept)
+    return kept.version

@@ -32,7 +32,8 @@ class Errands:
         if running is not None and not running.done():
             work.close()
             return
-        self._tasks[name] = asyncio.get_running_loop().create_task(self._guarded(name, work))
+        self._tasks[name] = task = asyncio.get_running_loop().create_task(self._guarded(name, work))
+        task.add_done_callback(lambda _: work.close())  # also when it is ended before it began
 
     async def end(self, name: str) -> None:
         """Stop something, and wait until it has."""
@@ -60,5 +61,4 @@ class Errands:
             self._log(f"{self._name}: {name}: {e if isinstance(e, BuildEyeError) else repr(e)}")
             await asyncio.sleep(TRY_AGAIN_SECONDS)
         finally:
-            work.close()
             self._ring()

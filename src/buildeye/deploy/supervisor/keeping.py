@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.states import IN_SERVICE, TERMINAL
-from buildeye.deploy.supervisor.plan import Roles, in_the_way
+from buildeye.deploy.supervisor.plan import RUNS_LOOKED_AT, Roles, in_the_way
 from buildeye.model import OutsideError
 from buildeye.model.deployments import Deployment, State
 
@@ -47,7 +47,7 @@ async def keep_route(service: "ServiceSupervisor", known: list[Deployment], now:
 async def _restart(service: "ServiceSupervisor", deployment: Deployment) -> None:
     world, process = service.world, service.spec_of(deployment).process
     moment = world.clock.now()
-    runs = await world.ask(world.journal.runs, deployment.id)
+    runs = await world.ask(world.journal.runs, deployment.id, RUNS_LOOKED_AT)
     fell = sum(1 for run in runs if run.ended is not None and moment.since(run.ended) < _LATELY_SECONDS)
     if deployment.state in TERMINAL and fell >= process.exits:
         service.beside(f"unsteady-{deployment.id}", _tell_unsteady(service, deployment, fell))
@@ -74,7 +74,7 @@ async def _tell_unsteady(service: "ServiceSupervisor", deployment: Deployment, f
     if any(each.event == UNSTEADY and now.since(each.at) < _UNSTEADY_SECONDS for each in events):
         return
     says = f"{deployment.version} ended {fell} times within {_LATELY_SECONDS / 60:g} min; it is started again each time"
-    await service.note(deployment, UNSTEADY, says)
     await service.check_fence()
-    for failed in await world.away(world.announce, deployment, says):
+    for failed in await world.elsewhere(world.announce, deployment, says):
         world.log(f"{service.name}: {failed}")
+    await service.note(deployment, UNSTEADY, says)

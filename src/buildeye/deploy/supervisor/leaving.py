@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 STOP: Final = "stop"
 """The event that says that a person stopped the service while this deployment served."""
+_RUNS_KEPT: Final = 20
+"""Folders of runs that stay of a version that is started again and again."""
 _ABORT_TIMES: Final = 20
 """How often a deployment that moves on by itself is aborted anew before a person is told to try again."""
 _DEPLOYMENT: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
@@ -75,3 +77,14 @@ def _delete(root: Path, busy: frozenset[str], retain: int) -> None:
         if all(is_free(run) for run in folder.glob("run-*")):
             with contextlib.suppress(OSError):
                 shutil.rmtree(folder)
+    for name in busy:
+        for run in _numbered(root / name)[:-_RUNS_KEPT]:
+            if is_free(run):
+                with contextlib.suppress(OSError):
+                    shutil.rmtree(run)
+
+
+def _numbered(folder: Path) -> list[Path]:
+    """The folders of a version's runs, in order."""
+    runs = [each for each in folder.glob("run-*") if each.name.removeprefix("run-").isdigit()]
+    return sorted(runs, key=lambda run: int(run.name.removeprefix("run-")))

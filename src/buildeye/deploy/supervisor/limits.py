@@ -1,7 +1,8 @@
 """The limits of a service's judges, from its `deploy.yaml`."""
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from buildeye.deploy.judges import (
     AttentionSettings,
@@ -15,6 +16,9 @@ from buildeye.deploy.judges import (
 if TYPE_CHECKING:
     from buildeye.deploy.spec import ServiceSpec
 
+_KEPT: Final = 120
+"""Samples of a signal that are looked at: more than any window holds at the usual intervals."""
+_KEPT_AT_MOST: Final = 5000
 _HOUR = 3600.0
 _MINUTE = 60.0
 
@@ -60,3 +64,13 @@ def limits_of(spec: "ServiceSpec") -> Limits:
         ),
         errors=AttentionSettings(window.error_minutes * _MINUTE),
     )
+
+
+def kept_samples(spec: "ServiceSpec") -> int:
+    """How many of the newest samples of a signal its judges are shown: all of their windows, at short intervals too."""
+    asked = [spec.health.interval_seconds, spec.health.retry_seconds]
+    asked += [spec.rate.interval_seconds] if spec.rate.given else []
+    asked += [spec.canary.interval_seconds, spec.canary.confirm_seconds] if spec.canary.given else []
+    longest = max(spec.health.window_minutes, spec.window.error_minutes) * _MINUTE
+    needed = math.ceil(1.1 * longest / max(1.0, min(asked))) + 2  # probes come a little early
+    return min(max(_KEPT, needed), _KEPT_AT_MOST)

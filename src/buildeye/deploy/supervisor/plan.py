@@ -8,6 +8,8 @@ from buildeye.deploy.routes.route import SLOTS
 from buildeye.deploy.states import BAD, BEFORE_CUTOVER, WATCHED
 from buildeye.model.deployments import Deployment, State
 
+RUNS_LOOKED_AT: Final = 200
+"""Runs of a deployment that are looked at, the newest: a version may fall for weeks."""
 _SWITCHING: Final = frozenset({State.CUTTING_OVER, State.ANOMALY_DETECTED, State.ROLLING_BACK})
 _AT_WORK: Final = WATCHED | _SWITCHING
 

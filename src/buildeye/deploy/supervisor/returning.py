@@ -58,7 +58,7 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
         return
     why = moves[-1].reason if moves else ""
     await service.check_fence()
-    failed = await service.world.away(service.world.announce, deployment, why)
+    failed = await service.world.elsewhere(service.world.announce, deployment, why)
     service.world.boundary("announced")
     await service.note(deployment, TOLD, "; ".join(failed))
     for sentence in failed:

@@ -110,7 +110,7 @@ async def rate_sample(
     """How many of the tasks this deployment served were judged, and how; the reading has them in order."""
     now = world.clock.now()
     try:
-        reading = await world.away(source(deployment).read, serving_of(deployment), now.wall)
+        reading = await world.elsewhere(source(deployment).read, serving_of(deployment), now.wall)
     except (SourceError, UsageError) as e:  # UsageError: deploy.yaml names a variable that is not set here
         return HealthSample(deployment.id, SignalKind.RATE, SignalStatus.ERROR, now, str(e)), None
     approved, judged = reading.looks[-1] if reading.looks else (0, 0)

@@ -20,7 +20,7 @@ from buildeye.deploy.supervisor.changes import Changes
 from buildeye.deploy.supervisor.draining import drained
 from buildeye.deploy.supervisor.errands import TRY_AGAIN_SECONDS, Errands
 from buildeye.deploy.supervisor.leaving import forget_old_runs, rests
-from buildeye.deploy.supervisor.plan import Roles, at_work, in_the_way, roles, stale
+from buildeye.deploy.supervisor.plan import RUNS_LOOKED_AT, Roles, at_work, in_the_way, roles, stale
 from buildeye.deploy.supervisor.requests import handle
 from buildeye.deploy.supervisor.sampling import Asked, servings
 from buildeye.deploy.supervisor.versions import Versions, signal_of
@@ -49,7 +49,7 @@ class ServiceSupervisor:
         self.versions = Versions(world, row.name, fence, route, self.changed.ring)
         self._runs: dict[str, list[ProcessRun]] = {}
         self._sources: dict[str, RateSource] = {}
-        self._errands = Errands(row.name, self.changed.ring, world.log)
+        self._errands = Errands(row.name, self.changed.ring, world.complain)
 
     async def run(self) -> None:
         """Supervise until cancelled or fenced, then all processes live on; or until nothing of the service is left."""
@@ -71,13 +71,24 @@ class ServiceSupervisor:
         finally:
             await self._errands.end_all()
             await self.versions.let_go()
+            for source in self._sources.values():
+                source.close()
+            self._sources.clear()
 
     @property
     def busy(self) -> bool:
         """Whether something is being done beside the rest."""
         return self._errands.busy
 
-    async def take(self, request: DeployRequest) -> None:
+    def serve_clients(self) -> None:
+        """Do what clients asked for, beside everything else; no other service waits for it."""
+        self.beside("requests", self._serve_clients())
+
+    async def _serve_clients(self) -> None:
+        for request in await self.world.ask(self.world.journal.requests, {self.name}, 0):
+            await self._take(request)
+
+    async def _take(self, request: DeployRequest) -> None:
         """Do what a client asked for and answer it."""
         try:
             ok, said = await handle(self, request)
@@ -114,7 +125,7 @@ class ServiceSupervisor:
 
     async def read_with_runs(self, deployment_id: str) -> Deployment | None:
         """A deployment as the journal has it, and the runs of its processes."""
-        self._runs[deployment_id] = await self.world.ask(self.world.journal.runs, deployment_id)
+        self._runs[deployment_id] = await self.world.ask(self.world.journal.runs, deployment_id, RUNS_LOOKED_AT)
         return await self.read(deployment_id)
 
     def runs_of(self, deployment_id: str) -> list[ProcessRun]:
@@ -158,7 +169,7 @@ class ServiceSupervisor:
 
     async def how_it_ended(self, deployment: Deployment) -> str:
         """A sentence on the end of a version's process."""
-        runs = await self.world.ask(self.world.journal.runs, deployment.id)
+        runs = await self.world.ask(self.world.journal.runs, deployment.id, RUNS_LOOKED_AT)
         self._runs[deployment.id] = runs
         last = runs[-1] if runs else None
         if last is None or last.ended is None:
@@ -271,7 +282,7 @@ class ServiceSupervisor:
         now = self.world.clock.now().wall
         try:
             source = self.rate_source(deployment)
-            return await self.world.away(source.baseline, clean, served, now)
+            return await self.world.elsewhere(source.baseline, clean, served, now)
         except (OutsideError, UsageError) as e:
             await self.note(deployment, "no-baseline", str(e))
             return None
@@ -319,7 +330,7 @@ class ServiceSupervisor:
             await forget_old_runs(self, now)
             self._forget({each.id for each in known} | self.versions.live.keys())
         except OutsideError as e:
-            self.world.log(f"{self.name}: {e}")
+            self.world.complain(f"{self.name}: {e}")
             asyncio.get_running_loop().call_later(TRY_AGAIN_SECONDS, self.changed.ring)
 
     def _forget(self, known: set[str]) -> None:
@@ -376,4 +387,4 @@ class ServiceSupervisor:
     async def _refresh_runs(self, known: list[Deployment]) -> None:
         for each in known:
             if each.state in WATCHED or each.id in self.versions.live:
-                self._runs[each.id] = await self.world.ask(self.world.journal.runs, each.id)
+                self._runs[each.id] = await self.world.ask(self.world.journal.runs, each.id, RUNS_LOOKED_AT)

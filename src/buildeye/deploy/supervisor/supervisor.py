@@ -43,6 +43,7 @@ class Supervisor:
         self._services: dict[str, tuple[ServiceSupervisor, asyncio.Task[None]]] = {}
         self._resting: set[str] = set()
         self._unreachable: dict[str, tuple[float, str]] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
         """Take services that have work and whose lease is free, serve requests, renew; ends only when cancelled."""
@@ -53,13 +54,15 @@ class Supervisor:
                 try:
                     await self._take_services()
                     await self._hand_on_requests()
-                except BuildEyeError as e:
-                    self._world.log(str(e))
+                except Exception as e:  # noqa: BLE001 - what runs must go on being supervised
+                    self._complain(e)
                 await asyncio.sleep(LOOK_SECONDS)
         finally:
             renewing.cancel()
             pruning.cancel()
             await self._let_go(list(self._services))
+            if self._leaving:
+                await asyncio.wait(self._leaving)
 
     @property
     def services(self) -> list[str]:
@@ -75,8 +78,12 @@ class Supervisor:
         rows = [row for row in await world.ask(world.journal.services, this_host()) if row.name in free]
         for row in await self._with_work(rows):
             fence = await world.ask(world.journal.acquire, row.name, self._holder, self._lease_seconds)
-            if fence is not None:
+            if fence is None:
+                continue
+            try:
                 await self._supervise(row, fence)
+            except Exception as e:  # noqa: BLE001 - the others must be taken
+                self._complain(e, row.name)
 
     async def _with_work(self, rows: Sequence[ServiceRow]) -> list[ServiceRow]:
         """The services of which something serves, lives, is still to happen, or was asked for."""
@@ -158,7 +165,7 @@ class Supervisor:
         except Fenced as e:
             self._world.log(f"{service.name}: {e}")
         except Exception as e:  # noqa: BLE001 - the others must go on; a person reads the log
-            self._world.log(f"{service.name}: {type(e).__name__}: {e}; tried again")
+            self._complain(e, service.name)
             await asyncio.sleep(_AGAIN_SECONDS)
         service.route.close()
 
@@ -175,11 +182,10 @@ class Supervisor:
 
     async def _hand_on_requests(self) -> None:
         world = self._world
-        for request in await world.ask(world.journal.requests, set(self._services), 0):
-            service, task = self._services.get(request.service, (None, None))
+        for name in {request.service for request in await world.ask(world.journal.requests, set(self._services), 0)}:
+            service, task = self._services.get(name, (None, None))
             if service is not None and task is not None and not task.done():
-                with contextlib.suppress(Fenced):  # it ends by itself then, and the new holder takes the request
-                    await service.take(request)
+                service.serve_clients()
 
     async def _renew(self) -> None:
         """Renew all leases in one statement; whoever lost one stops at once."""
@@ -189,10 +195,13 @@ class Supervisor:
             fences = [service.fence for service, _ in self._services.values()]
             try:
                 lost = await world.ask(world.journal.renew, fences, self._lease_seconds) if fences else set()
-            except OutsideError as e:
-                world.log(str(e))
+            except Exception as e:  # noqa: BLE001 - without renewals every lease would end
+                self._complain(e)
                 continue
-            await self._let_go(list(lost), say="another supervisor has taken over")
+            if lost:  # beside, so that the other leases are renewed meanwhile
+                leaving = self._let_go(list(lost), say="another supervisor has taken over")
+                self._leaving.add(task := asyncio.get_running_loop().create_task(leaving))
+                task.add_done_callback(self._leaving.discard)
 
     async def _prune(self) -> None:
         """Once a day, forget the samples of deployments that closed long ago; what happened to them stays."""
@@ -200,18 +209,21 @@ class Supervisor:
         while True:
             before = world.clock.now().wall - timedelta(days=world.keep_days)
             try:
-                await world.away(world.journal.prune, before)
-            except OutsideError as e:
-                world.log(str(e))
+                await world.elsewhere(world.journal.prune, before)
+            except Exception as e:  # noqa: BLE001 - it is tried again
+                self._complain(e)
             await asyncio.sleep(_DAY)
 
+    def _complain(self, error: Exception, name: str = "") -> None:
+        """Log what went wrong; a sentence when it is one of ours, and named by its kind when nobody foresaw it."""
+        said = str(error) if isinstance(error, BuildEyeError) else f"{type(error).__name__}: {error}; tried again"
+        self._world.complain(f"{name}: {said}" if name else said)
+
     async def _let_go(self, names: list[str], say: str = "") -> None:
-        for name in names:
-            held = self._services.pop(name, None)
-            if held is None:
-                continue
-            service, task = held
-            task.cancel()
+        going = [(name, *held) for name in names if (held := self._services.pop(name, None)) is not None]
+        for _, _, task in going:
+            task.cancel()  # all at once: nobody acts while another one is waited for
+        for name, service, task in going:
             await asyncio.wait({task})
             service.route.close()
             if say:

@@ -6,6 +6,7 @@ import secrets
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,7 +98,7 @@ class Versions:
     async def _start(self, deployment: Deployment, slot: int) -> Live:
         world, journal = self._world, self._world.journal
         spec = spec_of(deployment.spec)
-        runs = await world.ask(journal.runs, deployment.id)
+        runs = await world.ask(journal.runs, deployment.id, 1)
         run = ProcessRun(
             deployment_id=deployment.id,
             number=1 + max((each.number for each in runs), default=0),
@@ -150,6 +151,8 @@ class Versions:
         """Stop looking at the processes; they live on. What is being started is waited for."""
         if self._pending:
             await asyncio.wait(self._pending)
+        for noting in self._noting:
+            noting.cancel()  # whoever comes next reads the end from the run's folder
         for live in self.live.values():
             self._let_go(live)
         self.live.clear()
@@ -184,6 +187,7 @@ class Versions:
             folder.parent / "output.log",
             self._world.clock,
             slot=slot,
+            check=partial(self._world.journal.check, self._fence),
         )
 
     def _folder(self, deployment_id: str, number: int) -> Path:
@@ -216,7 +220,7 @@ class Versions:
             except Fenced:
                 break  # it is another supervisor's to write
             except OutsideError as e:
-                self._world.log(f"{self._service}: {e}")
+                self._world.complain(f"{self._service}: {e}")
                 await asyncio.sleep(_WRITE_AGAIN_SECONDS)
         self._old_keepers.append(live.folder)
         self._changed()

@@ -12,7 +12,7 @@ from buildeye.deploy.supervisor.classicwatch import ClassicWatch
 from buildeye.deploy.supervisor.decision import Decision
 from buildeye.deploy.supervisor.evidence import decide, probes_of
 from buildeye.deploy.supervisor.held import SIGNAL, Held, held_by
-from buildeye.deploy.supervisor.limits import Limits, limits_of
+from buildeye.deploy.supervisor.limits import Limits, kept_samples, limits_of
 from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, no_process, process_sample, rate_sample
 from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
@@ -20,8 +20,6 @@ from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalK
 if TYPE_CHECKING:
     from buildeye.deploy.supervisor.service import ServiceSupervisor
 
-_KEPT: Final = 120
-"""Samples of a signal held in memory: more than any window of a judge holds at the usual intervals."""
 _UNEVEN: Final = 0.05
 """Share by which probes come earlier, each another part of it: no rhythm of a service can hide between them."""
 _GOLDEN: Final = 0.6180339887498949
@@ -36,7 +34,8 @@ class Watch:
         self._service = service
         self._spec = service.spec_of(deployment)
         self._limits: Limits = limits_of(self._spec)
-        self._samples: dict[SignalKind, deque[HealthSample]] = {kind: deque(maxlen=_KEPT) for kind in SignalKind}
+        self._kept = kept_samples(self._spec)
+        self._samples: dict[SignalKind, deque[HealthSample]] = {kind: deque(maxlen=self._kept) for kind in SignalKind}
         self._canaries_passed = 0
         self._reading: RateReading | None = None
         self._due: dict[SignalKind, float] = {}
@@ -47,7 +46,7 @@ class Watch:
     async def restore(self, deployment: Deployment) -> None:
         """Know again what an earlier supervisor sampled, and what people were asked already."""
         world = self._service.world
-        stored = await world.ask(world.journal.last_samples, [deployment.id], _KEPT)
+        stored = await world.ask(world.journal.last_samples, [deployment.id], self._kept)
         for sample in stored.get(deployment.id, []):
             self._samples[sample.signal].append(sample)
         http = self._samples[SignalKind.HTTP]

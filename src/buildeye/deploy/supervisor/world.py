@@ -1,11 +1,12 @@
 """What a supervisor needs of the world, handed in from outside: journal, clock, disk, and the ears of people."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, ParamSpec, Protocol, TypeVar
 
 from buildeye.deploy.clock import Clock
 from buildeye.model.deployments import DeployEvent, Deployment
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_SAID_AGAIN_SECONDS: Final = 60.0
 
 
 class Announce(Protocol):
@@ -61,6 +63,8 @@ class World:
     keep_days: int = 90
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "deploy"))
     journal_thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "journal"))
+    waiting_threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(8, "waiting"))
+    complaints: dict[str, float] = field(default_factory=dict)
 
     async def ask(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
         """Call a method of the journal in its own thread."""
@@ -71,6 +75,11 @@ class World:
         """Call something that blocks, in a thread of its own."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self.threads, lambda: function(*args, **kwargs))
+
+    async def elsewhere(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        """Call something that waits for others (messages, sources of verdicts): it never keeps `away` waiting."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.waiting_threads, lambda: function(*args, **kwargs))
 
     def ready(self, deployment: Deployment, port: int | None = None) -> "ServiceSpec":
         """The `deploy.yaml` of a deployment with everything filled in; never store or show it.
@@ -90,6 +99,15 @@ class World:
             why = f": {step.reason}" if step.reason else ""
             self.log(f"{deployment.service} {deployment.version}: {deployment.state}{why}")
 
+    def complain(self, sentence: str) -> None:
+        """Log a trouble that is met at each new try: the same sentence once a minute."""
+        now = time.monotonic()
+        for said in [said for said, at in self.complaints.items() if now - at >= _SAID_AGAIN_SECONDS]:
+            del self.complaints[said]
+        if sentence not in self.complaints:
+            self.complaints[sentence] = now
+            self.log(sentence)
+
     def folder(self, service: str) -> Path:
         """The run folder of a service."""
         return self.run_root / service
@@ -97,4 +115,5 @@ class World:
     def close(self) -> None:
         """End the threads; what they do is awaited."""
         self.threads.shutdown(wait=True, cancel_futures=True)
+        self.waiting_threads.shutdown(wait=True, cancel_futures=True)
         self.journal_thread.shutdown(wait=True, cancel_futures=True)
