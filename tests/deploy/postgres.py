@@ -36,13 +36,32 @@ class Server:
         self._who = who
         self._process: subprocess.Popen[bytes] | None = None
         self.dsn = f"postgresql://postgres@/postgres?unix_sock={folder}/.s.PGSQL.5432"
-        making = ["initdb", "-D", folder / "data", "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync"]
+        making: list[str | Path] = [
+            "initdb",
+            "-D",
+            folder / "data",
+            "-A",
+            "trust",
+            "-U",
+            "postgres",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
         self._begin(making).wait(STARTS_WITHIN)
 
     def start(self) -> None:
         """Start it, unless it runs, and wait until it answers."""
         if self._process is None:
-            starting = ["postgres", "-D", self._folder / "data", "-k", self._folder, "-c", "listen_addresses="]
+            starting: list[str | Path] = [
+                "postgres",
+                "-D",
+                self._folder / "data",
+                "-k",
+                self._folder,
+                "-c",
+                "listen_addresses=",
+            ]
             # no test asks what a power cut leaves
             self._process = self._begin([*starting, "-c", "fsync=off", "-c", "shared_buffers=16MB"])
             _wait(self.dsn, self._process)
@@ -55,7 +74,7 @@ class Server:
 
     def _begin(self, command: "list[str | Path]") -> "subprocess.Popen[bytes]":
         env = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
-        whole = [self._programs / command[0], *command[1:]]
+        whole: list[str | Path] = [self._programs / command[0], *command[1:]]
         with self._log.open("ab") as log:
             return subprocess.Popen(whole, cwd=self._folder, env=env, stdout=log, stderr=log, **self._who)  # type: ignore[call-overload,no-any-return]
 
