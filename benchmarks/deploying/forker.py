@@ -5,6 +5,7 @@ with SIGKILL at its Nth boundary, names (`stopping,stopped`) at the first bounda
 answers with the child's pid, and with `ended` once it has. The end of standard input ends it.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -14,6 +15,8 @@ from buildeye.deploy.clock import Clock
 from buildeye.deploy.journal import open_journal
 from buildeye.deploy.supervisor.running import supervise
 from buildeye.model.deployments import Deployment
+
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def main() -> None:
@@ -45,6 +48,7 @@ def _supervise(dsn: str, run_root: Path, at: str) -> None:
             file.write(f"{sentence}\n")
 
     os.setsid()
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     supervise(open_journal(dsn), run_root, os.environ, Clock(), _tell, log, None, boundary)
 
 

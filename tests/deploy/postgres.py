@@ -53,11 +53,17 @@ class Server:
     def start(self) -> None:
         """Start it, unless it runs, and wait until it answers."""
         if self._process is None:
-            starting: list[str | Path] = ["postgres", "-D", self._folder / "data", "-k", self._folder]
+            starting: list[str | Path] = [
+                "postgres",
+                "-D",
+                self._folder / "data",
+                "-k",
+                self._folder,
+                "-c",
+                "listen_addresses=",
+            ]
             # no test asks what a power cut leaves
-            self._process = self._begin(
-                [*starting, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=16MB"]
-            )
+            self._process = self._begin([*starting, "-c", "fsync=off", "-c", "shared_buffers=16MB"])
             _wait(self.dsn, self._process)
 
     def stop(self) -> None:
@@ -68,7 +74,7 @@ class Server:
 
     def _begin(self, command: "list[str | Path]") -> "subprocess.Popen[bytes]":
         env = {"LC_ALL": "C", "PATH": os.environ["PATH"]}
-        whole = [self._programs / command[0], *command[1:]]
+        whole: list[str | Path] = [self._programs / command[0], *command[1:]]
         with self._log.open("ab") as log:
             return subprocess.Popen(whole, cwd=self._folder, env=env, stdout=log, stderr=log, **self._who)  # type: ignore[call-overload,no-any-return]
 

@@ -14,12 +14,18 @@ import pytest
 
 from buildeye.deploy.clock import boot_id
 from buildeye.deploy.journal import Fence, Fenced, Journal, SampleWriter, open_journal, this_holder, this_host
-from buildeye.deploy.journal.leases import Holder, start_time
+from buildeye.deploy.journal.leases import Holder
+from buildeye.deploy.processes.identity import identity_of
 from buildeye.deploy.states import Happening
 from buildeye.model.deployments import ProcessRun, SignalKind
 from tests.deploy.stores import BOOT, Ticks, deployment, holder, moment, sample, taken
 
 Open = Callable[[str], Journal]
+
+
+def _start_time(pid: int) -> int:
+    found = identity_of(pid)
+    return found.start_time if found is not None else 0
 
 
 @pytest.fixture
@@ -181,7 +187,7 @@ def test_after_a_boot_a_lease_in_a_file_is_free(file: Journal, tmp_path: Path, t
 def ended_process() -> Holder:
     """A supervisor of this host that is no more, as it was."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    gone = Holder("gone", this_host(), process.pid, start_time(process.pid) or 0, boot_id())
+    gone = Holder("gone", this_host(), process.pid, _start_time(process.pid), boot_id())
     process.communicate()
     return gone
 
@@ -202,7 +208,7 @@ def test_a_lease_whose_holder_is_dead_on_this_host_is_free_at_once(journal: Jour
 def test_a_zombie_holds_nothing_but_a_living_holder_does(journal: Journal) -> None:
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     assert process.stdin is not None
-    other = Holder("other", this_host(), process.pid, start_time(process.pid) or 0, boot_id())
+    other = Holder("other", this_host(), process.pid, _start_time(process.pid), boot_id())
     try:
         assert journal.acquire("web", other, 1e6) is not None
         assert journal.acquire("web", this_holder("me"), 60) is None

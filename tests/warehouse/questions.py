@@ -28,6 +28,24 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"id": 101, "run_attempt": 1, "head_sha": "a" * 40, "conclusion": "failure", "failed_jobs": ANY},
         ],
     ),
+    "branch_commits": (
+        {"repository": REPOSITORY, "branch": "main", "limit": 3},
+        [
+            {"sha": "a" * 40, "at": at(0), "pull_request": 0},
+            {"sha": f"{9:040}", "at": at(-20), "pull_request": 9, "title": "Turn"},
+            {"sha": f"{8:040}", "at": at(-30), "pull_request": 8, "title": "Turn"},
+        ],
+    ),
+    "branch_jobs": (
+        {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
+        [
+            {"sha": "a" * 40, "id": 1002, "conclusion": "cancelled", "name": "lint", "html_url": ""},
+            {"id": 901, "conclusion": "success", "signature": "", "html_url": ""},
+            {"id": 999, "conclusion": "failure", "signature": "other"},
+            {"id": 1001, "workflow_name": "CI", "signature": SIGNATURE, "html_url": "https://example.test/jobs/1001"},
+            {"id": 1004, "status": "completed", "conclusion": "success"},
+        ],
+    ),
     "failed_jobs_since": (
         {"repository": REPOSITORY, "since": at(20)},
         [

@@ -3,7 +3,7 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, sync, verdict
+from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, streaks, sync, verdict
 
 app = typer.Typer(
     name="build-eye",
@@ -43,6 +43,7 @@ app.command("classify")(stages.classify)
 app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
+app.command("streaks")(streaks.streaks)
 app.command("demo")(demo.demo)
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")

@@ -18,6 +18,7 @@ from buildeye.deploy.clock import boot_id
 from buildeye.deploy.journal.rows import Row
 from buildeye.deploy.journal.store import Busy, Fence, Fenced, Store, fences_of, same_service
 from buildeye.deploy.journal.tables import SERVICE
+from buildeye.deploy.processes.identity import Identity, identity_of, is_alive
 
 _FIRST_PID_NAMESPACE: Final = 0xEFFFFFFC  # the kernel's number of the one that is no container's
 _WAITS_MS: Final = 2_000  # for a lock of the row, before somebody else is said to hold the lease
@@ -54,17 +55,8 @@ def this_host() -> str:
 
 def this_holder(name: str) -> Holder:
     """This process as a holder; `name` is unique to it and the same in all it writes."""
-    return Holder(name, this_host(), os.getpid(), start_time(os.getpid()) or 0, boot_id())
-
-
-def start_time(pid: int) -> int | None:
-    """When a process started, in clock ticks since boot (proc(5), field 22 of stat); None: ended, or a zombie."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()  # field 3, the state, comes first: a name may hold spaces and brackets
-    return None if fields[0] in {"Z", "X", "x"} else int(fields[19])
+    mine = identity_of(os.getpid())
+    return Holder(name, this_host(), os.getpid(), mine.start_time if mine is not None else 0, boot_id())
 
 
 class Leases(Store):
@@ -192,7 +184,7 @@ class Leases(Store):
         """Whether a holder of this host is no more; of another host nobody here can tell."""
         if holder.host != this_host():
             return False
-        return holder.boot != self._boot or start_time(holder.pid) != holder.start_time
+        return holder.boot != self._boot or not is_alive(Identity(holder.pid, holder.start_time, boot_id()))
 
 
 def _service_of(row: Row) -> ServiceRow:

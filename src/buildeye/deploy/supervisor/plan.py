@@ -4,11 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from buildeye.deploy.routes.route import SLOTS
 from buildeye.deploy.states import BAD, BEFORE_CUTOVER, WATCHED
 from buildeye.model.deployments import Deployment, State
-
-SLOTS: Final = 4
-"""Listening sockets of a service: in service, kept warm, candidate, and one to start an older version in."""
 
 RUNS_LOOKED_AT: Final = 200
 """Runs of a deployment that are looked at, the newest: a version may fall for weeks."""
