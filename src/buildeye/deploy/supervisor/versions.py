@@ -58,7 +58,7 @@ class Versions:
         self._route = route
         self._changed = changed
         self._noting: set[asyncio.Task[None]] = set()
-        self._pending: set[asyncio.Task[Live]] = set()
+        self._pending: dict[str, asyncio.Task[Live]] = {}
         self._old_keepers: list[Path] = []
         self.live: dict[str, Live] = {}
 
@@ -91,9 +91,13 @@ class Versions:
     async def start(self, deployment: Deployment, slot: int) -> Live:
         """Start a version's process in a slot. OutsideError, UsageError say why not; then nothing of it lives.
 
-        Whoever is cancelled while it waits leaves a process that is known, so that it can be stopped.
+        One that lives, or is being started already, is not started twice. Whoever is cancelled while it waits leaves a
+        process that is known, so that it can be stopped.
         """
-        return await asyncio.shield(self._kept(self._start(deployment, slot)))
+        if (live := self.live.get(deployment.id)) is not None:
+            return live
+        begun = self._pending.get(deployment.id)
+        return await asyncio.shield(begun or self._kept(deployment.id, self._start(deployment, slot)))
 
     async def _start(self, deployment: Deployment, slot: int) -> Live:
         world, journal = self._world, self._world.journal
@@ -150,7 +154,7 @@ class Versions:
     async def let_go(self) -> None:
         """Stop looking at the processes; they live on. What is being started is waited for."""
         if self._pending:
-            await asyncio.wait(self._pending)
+            await asyncio.wait(self._pending.values())
         for noting in self._noting:
             noting.cancel()  # whoever comes next reads the end from the run's folder
         for live in self.live.values():
@@ -230,11 +234,11 @@ class Versions:
     async def _check_fence(self) -> None:
         await self._world.ask(self._world.journal.check, self._fence)
 
-    def _kept(self, work: Coroutine[Any, Any, Live]) -> asyncio.Task[Live]:
+    def _kept(self, deployment_id: str, work: Coroutine[Any, Any, Live]) -> asyncio.Task[Live]:
         """Work that goes on to its end, whoever stops waiting for it."""
         task = asyncio.get_running_loop().create_task(work)
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
+        self._pending[deployment_id] = task
+        task.add_done_callback(lambda _: self._pending.pop(deployment_id, None))
         return task
 
     async def _exit(self, folder: Path) -> Exit | None:
