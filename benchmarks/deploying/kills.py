@@ -185,8 +185,7 @@ class Forker:
     def killed_at(self, name: str) -> None:
         """Let one supervisor live until it is killed at a boundary."""
         self._start(name)
-        _, stdout = self._pipes()
-        if not select.select([stdout], [], [], PATIENCE)[0]:
+        if not self._has_ended(within=PATIENCE):
             raise AssertionError(f"never at {name}\n{self._stage.story()}{self.log()}")
         self._note_end()
 
@@ -213,9 +212,12 @@ class Forker:
         stdin.flush()
         return int(stdout.readline())
 
-    def _has_ended(self) -> bool:
+    def _has_ended(self, within: float = 0.0) -> bool:
+        """Whether the last supervisor is gone, waiting so many seconds for it."""
         _, stdout = self._pipes()
-        return bool(select.select([stdout], [], [], 0)[0])
+        end = select.poll()  # select() knows no file descriptor above 1023
+        end.register(stdout, select.POLLIN)
+        return bool(end.poll(within * 1000))
 
     def _end(self, pid: int) -> None:
         if not self._has_ended():

@@ -29,7 +29,10 @@ class SignalledStop:
 
     def wait(self, seconds: float) -> bool:
         """Wait so long, or until it is asked to end; whether it was."""
-        return bool(select.select([self._read, *self._lifeline], [], [], max(seconds, 0.0))[0])
+        asked = select.poll()  # select() knows no file descriptor above 1023
+        for pipe in (self._read, *self._lifeline):
+            asked.register(pipe, select.POLLIN)
+        return bool(asked.poll(max(seconds, 0.0) * 1000))
 
     def tie_to(self, lifeline: int) -> None:
         """Count the end of a pipe as a wish to end, too."""
