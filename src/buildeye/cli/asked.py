@@ -1,4 +1,4 @@
-"""What commands that answer a ready question share: the warehouse that is asked, and the forms of an answer."""
+"""What commands that answer a question share: the warehouse that is asked, and the forms of an answer."""
 
 import csv
 import io
@@ -20,15 +20,21 @@ if TYPE_CHECKING:
     from buildeye.warehouse import Warehouse
 
 
+WIDEST = 10_000
+"""Characters of a line in a wide table; a terminal breaks it, a pager does not."""
+
+
 class AnswerForm(StrEnum):
     """How an answer is written."""
 
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
+    YAML = "yaml"
+    WIDE = "wide"
 
 
-ANSWER = typer.Option(AnswerForm.TABLE, "--format", "-o", help="A table to read, JSON or CSV.")
+ANSWER = typer.Option(AnswerForm.TABLE, "--format", "-o", help="A table to read, a wide one, JSON, YAML or CSV.")
 
 
 @contextmanager
@@ -43,9 +49,19 @@ def asked(target_repo: str | None, config: Path | None) -> "Iterator[tuple[Wareh
 
 
 def written(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: AnswerForm) -> str:
-    """Rows as JSON (a list of objects) or CSV with `columns` as head; times in ISO 8601, lists in CSV as JSON."""
+    """Rows as JSON or YAML (a list of objects), as CSV, or as a table of all columns, however wide.
+
+    Times are in ISO 8601; lists in CSV and tables are JSON.
+    """
+    objects = [{column: row[column] for column in columns} for row in rows]
     if form is AnswerForm.JSON:
-        return _json([{column: row[column] for column in columns} for row in rows])
+        return _json(objects)
+    if form is AnswerForm.YAML:
+        return _yaml(objects)
+    if form in (AnswerForm.WIDE, AnswerForm.TABLE):
+        from buildeye.cli.tables import table
+
+        return table(columns, [[str(_field(row[column])) for column in columns] for row in rows], width=WIDEST)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
@@ -61,6 +77,17 @@ def _field(value: object) -> object:
     return _json(value) if isinstance(value, list | tuple | dict) else value
 
 
+def _yaml(objects: Sequence[Mapping[str, Any]]) -> str:
+    """YAML 1.2 reads JSON's scalars, so that every value is what JSON has."""
+    import yaml
+
+    plain = json.loads(json.dumps(objects, default=datetime.isoformat))
+    return yaml.safe_dump(plain, sort_keys=False, allow_unicode=_is_utf8(), width=WIDEST).rstrip("\n")
+
+
+def _is_utf8() -> bool:
+    return sys.stdout.encoding.lower().replace("-", "") == "utf8"
+
+
 def _json(value: object) -> str:
-    utf8 = sys.stdout.encoding.lower().replace("-", "") == "utf8"
-    return json.dumps(value, default=datetime.isoformat, ensure_ascii=not utf8)
+    return json.dumps(value, default=datetime.isoformat, ensure_ascii=not _is_utf8())

@@ -24,6 +24,7 @@ TOKENS = {
     "archive_token": "ARCHIVE_TOKEN",
     "prometheus_token": "PROMETHEUS_TOKEN",
     "webhook_secret": "GITHUB_WEBHOOK_SECRET",
+    "serve_token": "BUILD_EYE_TOKEN",
 }
 PAGES = {"prometheus_token": "prometheus", "webhook_secret": "webhooks"}  # of docs/; the others: token-setup
 PLAIN_VARIABLES: dict[str, KeyPath] = {
@@ -119,7 +120,7 @@ def _take_environment(draft: _Draft, environ: Mapping[str, str], warn: Callable[
         if value := environ.get(name, "").strip():
             draft.put(path, value, f"environment {name}")
     for name in sorted(environ):
-        if name.startswith(PREFIX) and name not in known and name != DEBUG:
+        if name.startswith(PREFIX) and name not in known and name not in (DEBUG, *TOKENS.values()):
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else "; see docs/configuration.md"
             warn(f"environment {name} is not a setting and is ignored{hint}")

@@ -42,6 +42,15 @@ class Serve(Section):
     port: Count = setting(8790, "a port, 0 to 65535", "the port to listen at; 0 takes a free one", ge=0, le=65535)
 
 
+class Ask(Section):
+    """What one query of a person, an agent or a program may cost."""
+
+    max_seconds: Count = counted(30, "seconds", 1, 3600, "seconds one query may take")
+    max_memory_mib: Count = counted(2048, "MiB", 64, 1048576, "memory one query may use")
+    max_rows: Count = counted(100_000, "rows", 1, 10_000_000, "rows one answer may have")
+    max_result_mib: Count = counted(100, "MiB", 1, 65536, "size one answer may have")
+
+
 class Webhooks(Section):
     """What the door for GitHub's webhooks lets in."""
 

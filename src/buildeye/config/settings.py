@@ -29,7 +29,7 @@ from buildeye.config.fields import (
     setting,
 )
 from buildeye.config.secrets import masked
-from buildeye.config.services import Deploy, Prometheus, Serve, Webhooks
+from buildeye.config.services import Ask, Deploy, Prometheus, Serve, Webhooks
 
 GITHUB_API = "api.github.com"
 GITHUB_STATUS = "https://www.githubstatus.com"
@@ -332,6 +332,7 @@ class Settings(Section):
     storage: Storage = section(Storage, "where facts are kept, and for how long")
     prometheus: Prometheus = section(Prometheus, "the Prometheus server that knows how busy runner pools are")
     serve: Serve = section(Serve, "where the server listens")
+    ask: Ask = section(Ask, "what one query may cost")
     webhooks: Webhooks = section(Webhooks, "what the door for webhooks lets in")
     deploy: Deploy = section(Deploy, "where the deploy supervisor keeps its journal and its runs")
     github_token: SecretStr | None = Field(default=None, description="from GITHUB_TOKEN; never from a file")
@@ -340,6 +341,9 @@ class Settings(Section):
         default=None, description="from PROMETHEUS_TOKEN: a bearer token, or user:password; never from a file"
     )
     webhook_secret: SecretStr | None = Field(default=None, description="from GITHUB_WEBHOOK_SECRET; never from a file")
+    serve_token: SecretStr | None = Field(
+        default=None, description="from BUILD_EYE_TOKEN: opens the doors of build-eye serve; never from a file"
+    )
 
     @property
     def workflows(self) -> tuple[str, ...]:
