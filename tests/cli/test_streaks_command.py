@@ -97,7 +97,7 @@ def test_a_branch_without_failures_is_said_to_have_none() -> None:
 
 
 @pytest.mark.usefixtures("here")
-@pytest.mark.parametrize("arguments", [("--commits", "0"), ("--min", "0"), ("-o", "yaml")])
+@pytest.mark.parametrize("arguments", [("--commits", "0"), ("--min", "0"), ("-o", "xml")])
 def test_wrong_options_are_refused(arguments: tuple[str, str]) -> None:
     assert build_eye("streaks", *arguments).code == 2
 
