@@ -44,6 +44,11 @@ class Embedded:
         """The place as messages name it."""
         return "memory" if self.folder is None else str(self.folder)
 
+    @property
+    def engine(self) -> str:
+        """The place as the engine compares it: one spelling a folder."""
+        return _MEMORY if self.folder is None else os.path.realpath(self.folder)
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
@@ -87,7 +92,7 @@ def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
     except BaseException:
         client.close()
         raise
-    return Warehouse(client, place.shown)
+    return Warehouse(client, place.shown, place.engine if isinstance(place, Embedded) else None)
 
 
 def parse_dsn(dsn: str) -> Embedded | Server:

@@ -47,7 +47,7 @@ def serve(
         )
     store = settings.storage
     with (
-        _listening(settings.serve.host, settings.serve.port) as door,
+        listening(settings.serve.host, settings.serve.port) as door,
         closing(open_spool(store.data_dir)) as spool,
         open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
         Reader() as reader,
@@ -104,7 +104,8 @@ def _beside(work: Beside | None, warehouse: Warehouse) -> Iterator[None]:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens there. OutsideError: the host is not ours, or the port is taken."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, _, _, address = found[0]
