@@ -16,6 +16,10 @@ from buildeye.web.spool import Spool
 from buildeye.web.webhooks import WebhookDoor
 
 WEBHOOKS: Final = "/webhooks/github"
+NO_SECRET: Final = (  # noqa: S105  what to do, no password
+    "set GITHUB_WEBHOOK_SECRET, where the server starts, to the one in the webhook's settings on GitHub, see "
+    "docs/webhooks.md"
+)
 
 
 def create_app(
@@ -54,8 +58,7 @@ def create_app(
 
 async def _closed(scope: Scope, receive: Receive, send: Send) -> None:
     """The door for webhooks while nobody could tell a delivery of GitHub's from another."""
-    said = "webhooks are not taken: set GITHUB_WEBHOOK_SECRET where this server starts, see docs/webhooks.md"
-    await JSONResponse({"message": said}, status_code=503)(scope, receive, send)
+    await JSONResponse({"message": f"webhooks are not taken: {NO_SECRET}"}, status_code=503)(scope, receive, send)
 
 
 def _pages(spool: Spool, routers: Sequence[APIRouter]) -> FastAPI:

@@ -4,6 +4,6 @@ Whatever speaks that protocol (`clickhouse-connect`, curl, Grafana's plugin) ask
 goes through the query guard, but for the saved questions we ship and what clients ask to introduce themselves.
 """
 
-from buildeye.web.clickhousedoor.door import PATH, ClickHouseDoor
+from buildeye.web.clickhousedoor.door import PATH, ClickHouseDoor, elsewhere
 
-__all__ = ["PATH", "ClickHouseDoor"]
+__all__ = ["PATH", "ClickHouseDoor", "elsewhere"]

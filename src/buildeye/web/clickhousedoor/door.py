@@ -10,16 +10,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, TypeVar
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from buildeye.ask.guard import Limits
+from buildeye.warehouse.connection import DOOR
 from buildeye.warehouse.readers import HANDLES, EngineError, Readers
 from buildeye.web.clickhousedoor.answering import Answer, Told, gathered, statement_of
-from buildeye.web.clickhousedoor.faults import BUG, TIMEOUT_EXCEEDED, TOO_MANY_QUERIES, DoorError
+from buildeye.web.clickhousedoor.faults import BUG, NOT_IMPLEMENTED, TIMEOUT_EXCEEDED, TOO_MANY_QUERIES, DoorError
 from buildeye.web.clickhousedoor.handshake import NAME
 from buildeye.web.clickhousedoor.request import MOST_BYTES, Asked, check_token, read_request, too_large
 
-PATH: Final = "/clickhouse"
+PATH: Final = DOOR
 WAIT_SECONDS: Final = 10.0
 """How long a question waits for its turn."""
 LATE_SECONDS: Final = 5.0
@@ -84,12 +85,12 @@ class ClickHouseDoor:
             async with self._turn():
                 await self._answer(asked, receive, send)
         except DoorError as error:
-            await self._send_error(send, error)
+            await _send_error(send, error, self._version)
         except _GoneError:
             pass
         except Exception as error:  # noqa: BLE001 - a traceback would be nobody's answer
             _LOG.error("a bug in build-eye: a question at the ClickHouse door failed: %r", error)
-            await self._send_error(send, DoorError(BUG, "a bug in Build-Eye: its log names it"))
+            await _send_error(send, DoorError(BUG, "a bug in Build-Eye: its log names it"), self._version)
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -192,15 +193,19 @@ class ClickHouseDoor:
             "x-clickhouse-server-display-name": NAME,
         }
 
-    async def _send_error(self, send: Send, error: DoorError) -> None:
-        headers = {
-            "content-type": "text/plain; charset=UTF-8",
-            "x-clickhouse-exception-code": str(error.code),
-            "x-clickhouse-server-display-name": NAME,
-        }
-        if error.status == 401:
-            headers["www-authenticate"] = 'Basic realm="ClickHouse door of Build-Eye"'
-        await _send_whole(send, error.status, error.text(self._version).encode(), headers)
+
+def elsewhere(place: str, token: str) -> ASGIApp:
+    """The door of a server whose warehouse is a ClickHouse server: it says where that is to who brings the token."""
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            check_token(headers, scope.get("query_string", b""), token)
+            raise DoorError(NOT_IMPLEMENTED, f"this warehouse is the ClickHouse server at {place}: ask that one")
+        except DoorError as error:
+            await _send_error(send, error, "0")
+
+    return door
 
 
 class _GoneError(Exception):
@@ -282,6 +287,17 @@ async def _send_part(send: Send, data: bytes, *, more: bool = True) -> None:
             await send({"type": "http.response.body", "body": data, "more_body": more})
     except TimeoutError:
         raise _GoneError from None
+
+
+async def _send_error(send: Send, error: DoorError, version: str) -> None:
+    headers = {
+        "content-type": "text/plain; charset=UTF-8",
+        "x-clickhouse-exception-code": str(error.code),
+        "x-clickhouse-server-display-name": NAME,
+    }
+    if error.status == 401:
+        headers["www-authenticate"] = 'Basic realm="ClickHouse door of Build-Eye"'
+    await _send_whole(send, error.status, error.text(version).encode(), headers)
 
 
 async def _send_whole(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:

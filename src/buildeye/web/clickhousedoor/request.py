@@ -21,6 +21,7 @@ from buildeye.web.clickhousedoor.faults import (
     AUTHENTICATION_FAILED,
     CANNOT_DECODE,
     NOT_IMPLEMENTED,
+    READONLY,
     SYNTAX_ERROR,
     TOO_LARGE,
     DoorError,
@@ -40,6 +41,10 @@ _OF_TRANSPORT: Final = words(
 )
 """Names in the address that are no settings of a query, or that change nothing for one that only reads."""
 _QUERY_ID: Final = re.compile(r"[\w.:-]{1,100}")
+_INSERT: Final = re.compile(r"\s*INSERT\b", re.IGNORECASE)
+_ONLY_QUESTIONS: Final = (
+    "query refused (not-a-read): it begins with INSERT; only SELECT, WITH, SHOW, DESCRIBE and EXPLAIN may be asked"
+)
 _NO_COMPRESSED_BLOCKS: Final = (
     "blocks in ClickHouse's own compression are not spoken here: leave compress and decompress out, and ask for gzip "
     "or zstd with enable_http_compression=1"
@@ -115,13 +120,13 @@ def read_request(headers: Mapping[str, str], query: bytes, body: bytes) -> Asked
 
 
 def _sql(of_address: str, body: bytes) -> str:
-    """The statement: what is in the address goes before the body."""
+    """The statement: what is in the address goes before the body. DoorError: data comes with it."""
+    if _INSERT.match(of_address or body[:100].decode("latin-1")):
+        raise DoorError(READONLY, _ONLY_QUESTIONS)
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise DoorError(
-            SYNTAX_ERROR, "the body is no text in UTF-8; data cannot be inserted through this door"
-        ) from None
+        raise DoorError(SYNTAX_ERROR, "the body is no text in UTF-8") from None
     return f"{of_address}\n{text}" if of_address and text else of_address or text
 
 
