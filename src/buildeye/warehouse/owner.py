@@ -1,7 +1,8 @@
 """The server that owns a folder, as it says itself in `serving.json`, so that commands ask through it.
 
-The file is in storage.data_dir and holds the token of the server's ClickHouse door: only its user may read it. It is believed while the process it
-names lives, told by number and start time, so what a killed server left behind sends nobody to a stranger.
+The file is in storage.data_dir and holds the token of the server's doors: only its user may read it. It is believed
+while the process it names lives, told by number and start time, so what a killed server left behind sends nobody to a
+stranger.
 """
 
 import json

@@ -16,7 +16,7 @@ from buildeye.web.spool import Spool
 from buildeye.web.webhooks import WebhookDoor
 
 WEBHOOKS: Final = "/webhooks/github"
-NO_SECRET: Final = (  # noqa: S105  what to do, no password
+HOW_TO_OPEN: Final = (
     "set GITHUB_WEBHOOK_SECRET, where the server starts, to the one in the webhook's settings on GitHub, see "
     "docs/webhooks.md"
 )
@@ -58,7 +58,7 @@ def create_app(
 
 async def _closed(scope: Scope, receive: Receive, send: Send) -> None:
     """The door for webhooks while nobody could tell a delivery of GitHub's from another."""
-    await JSONResponse({"message": f"webhooks are not taken: {NO_SECRET}"}, status_code=503)(scope, receive, send)
+    await JSONResponse({"message": f"webhooks are not taken: {HOW_TO_OPEN}"}, status_code=503)(scope, receive, send)
 
 
 def _pages(spool: Spool, routers: Sequence[APIRouter]) -> FastAPI:

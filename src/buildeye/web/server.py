@@ -22,7 +22,7 @@ from buildeye.pipeline.watch import EventStop
 from buildeye.warehouse import Warehouse, open_warehouse
 from buildeye.warehouse.owner import serving
 from buildeye.warehouse.readers import Readers
-from buildeye.web.app import NO_SECRET, create_app
+from buildeye.web.app import HOW_TO_OPEN, create_app
 from buildeye.web.clickhousedoor import PATH as CLICKHOUSE
 from buildeye.web.clickhousedoor import ClickHouseDoor, elsewhere
 from buildeye.web.drain import Drain
@@ -70,7 +70,7 @@ def serve(
         try:
             tell(f"Build-Eye listens at {url}")
             if secret is None:
-                tell(f"webhooks are not taken: {NO_SECRET}")
+                tell(f"webhooks are not taken: {HOW_TO_OPEN}")
             with _beside(beside, warehouse):
                 _run(app, door)
         finally:
