@@ -4,8 +4,8 @@ ALTER TABLE default.workflow_job MODIFY SETTING deduplicate_merge_projection_mod
 
 ALTER TABLE default.workflow_job ADD PROJECTION IF NOT EXISTS ended_on_branch
 (
-    SELECT repository_full_name, head_branch, conclusion, completed_at, name, workflow_name, id, run_id
-    ORDER BY repository_full_name, head_branch, conclusion, completed_at
+    SELECT repository_full_name, head_branch, conclusion, name, completed_at, workflow_name, id, run_id
+    ORDER BY repository_full_name, head_branch, conclusion, name, completed_at
 );
 
 ALTER TABLE default.workflow_job MATERIALIZE PROJECTION IF EXISTS ended_on_branch;
