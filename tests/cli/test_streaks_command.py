@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildeye.cli.streaks import brief, named
+from buildeye.insight.streakrows import brief, named
 from buildeye.warehouse import open_warehouse
 from tests.cli.program import build_eye
 from tests.warehouse.facts import REPOSITORY, a_diagnosis, a_job, a_pull, a_run, at

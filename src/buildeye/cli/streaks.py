@@ -1,9 +1,8 @@
 """`build-eye streaks`: which jobs of a branch fail since when, and as what."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -14,10 +13,6 @@ if TYPE_CHECKING:
     from buildeye.insight.grid import Commit
     from buildeye.insight.streaks import Streak
 
-COLUMNS: Final = (
-    "job", "streak", "clipped", "since", "first_bad", "pull_request", "title", "last_bad", "last_good", "between",
-    "failed", "judged", "failure_rate", "signatures", "undiagnosed", "html_url",
-)  # fmt: skip
 _SHORT: Final = 7
 _NAMED: Final = 3
 
@@ -39,6 +34,7 @@ def streaks(
       build-eye streaks main --commits 200 --job nightly --min 3
       build-eye streaks -o csv
     """
+    from buildeye.insight.streakrows import COLUMNS, as_row, named
     from buildeye.insight.streaks import streaks_of
 
     with asked(target_repo, config) as (warehouse, settings):
@@ -52,39 +48,6 @@ def streaks(
         typer.echo(streak_table(found))
     else:
         typer.echo(f"{repository}: no job is on a streak at {meant} (newest {commits} commits)")
-
-
-def named(text: str) -> Callable[[str], bool]:
-    """Whether a job's name has this text, or fits it as a regular expression; letters' case does not matter."""
-    plain = text.casefold()
-    try:
-        pattern = re.compile(text, re.IGNORECASE)
-    except re.error:
-        return lambda name: plain in name.casefold()
-    return lambda name: plain in name.casefold() or pattern.search(name) is not None
-
-
-def as_row(streak: "Streak") -> dict[str, Any]:
-    """A streak as JSON and CSV have it, by COLUMNS."""
-    first = streak.first_bad
-    return {
-        "job": streak.job,
-        "streak": streak.length,
-        "clipped": streak.clipped,
-        "since": first.at,
-        "first_bad": first.sha,
-        "pull_request": first.pull_request or None,
-        "title": first.title.partition("\n")[0],
-        "last_bad": streak.last_bad.sha,
-        "last_good": streak.last_good.sha if streak.last_good else None,
-        "between": [{"sha": each.sha, "pull_request": each.pull_request or None} for each in streak.between],
-        "failed": streak.failed,
-        "judged": streak.judged,
-        "failure_rate": round(streak.failure_rate, 4),
-        "signatures": [{"signature": signature, "commits": count} for signature, count in streak.signatures],
-        "undiagnosed": streak.undiagnosed,
-        "html_url": streak.html_url,
-    }
 
 
 def streak_table(found: "Sequence[Streak]") -> str:
@@ -115,16 +78,11 @@ def _suspects(between: "Sequence[Commit]") -> str:
 
 
 def _fails_as(streak: "Streak") -> str:
+    from buildeye.insight.streakrows import brief
+
     told = [f"{count}x {brief(signature)}" for signature, count in streak.signatures[:_NAMED]]
     if len(streak.signatures) > _NAMED:
         told.append(f"{len(streak.signatures) - _NAMED} more")
     if streak.undiagnosed:
         told.append(f"{streak.undiagnosed}x not diagnosed")
     return " · ".join(told)
-
-
-def brief(signature: str) -> str:
-    """A signature without its rule and folders: `pytest.failed|tests/a.py::test_b|E` is `test_b E`."""
-    rule, _, rest = signature.partition("|")
-    parts = [part.rpartition("::")[2].rpartition("/")[2] or part for part in rest.split("|") if part]
-    return " ".join(parts) or rule
