@@ -19,8 +19,9 @@ class FailingJob:
     """A job's failures on a branch within a time. All counts are of distinct jobs, re-runs included.
 
     `failures` ended with `failure`; `timed_out` timed out or could not start and are counted apart; `runs` are both and
-    those that passed. `causes` and `signatures` with the number of failures that had each, most first; `unjudged` failures
-    have no verdict, `undiagnosed` no signature. `flaky`: our verdict holds the failure to be flaky, whatever the cause.
+    those that passed. `causes` and `signatures` with the number of failures that had each, most first; `unjudged`
+    failures have no verdict, `undiagnosed` no signature. `flaky`: our verdict holds so many to be flaky, whatever the
+    cause.
     `run_id`, `job_id`: the newest failure, which ended at `last_failure` (aware, UTC).
     """
 
@@ -75,10 +76,8 @@ def top_failures(
     return failing_jobs(ranked, details)
 
 
-def failing_jobs(
-    ranked: Iterable[Mapping[str, Any]], details: Iterable[Mapping[str, Any]]
-) -> tuple[FailingJob, ...]:
-    """The answers of `top_failures` and `failed_as` as one, in the order of the first; that of `details` never matters."""
+def failing_jobs(ranked: Iterable[Mapping[str, Any]], details: Iterable[Mapping[str, Any]]) -> tuple[FailingJob, ...]:
+    """The answers of `top_failures` and `failed_as` as one, in the order of the first; that of `details` is none."""
     known: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in details:
         known[row["name"]].append(row)
@@ -99,3 +98,34 @@ def _failing_job(row: Mapping[str, Any], details: list[Mapping[str, Any]]) -> Fa
         tuple(sorted(signatures.items(), key=lambda each: (-each[1], each[0]))),
         unjudged, undiagnosed, sum(each["flaky"] for each in details), newest["run_id"], newest["id"],
     )  # fmt: skip
+
+
+COLUMNS: Final = (
+    "name", "workflows", "failures", "runs", "rate", "rate_low", "rate_high", "timed_out", "last_failure", "cause",
+    "causes", "unjudged", "flaky", "signature", "signatures", "undiagnosed", "run_id", "job_id",
+)  # fmt: skip
+
+
+def as_row(job: FailingJob) -> dict[str, Any]:
+    """A failing job as JSON and CSV have it, by COLUMNS."""
+    low, high = job.rate_interval
+    return {
+        "name": job.name,
+        "workflows": list(job.workflows),
+        "failures": job.failures,
+        "runs": job.runs,
+        "rate": round(job.rate, 4),
+        "rate_low": round(low, 4),
+        "rate_high": round(high, 4),
+        "timed_out": job.timed_out,
+        "last_failure": job.last_failure,
+        "cause": job.cause or None,
+        "causes": [{"cause": cause, "failures": count} for cause, count in job.causes],
+        "unjudged": job.unjudged,
+        "flaky": job.flaky,
+        "signature": job.signature or None,
+        "signatures": [{"signature": signature, "failures": count} for signature, count in job.signatures],
+        "undiagnosed": job.undiagnosed,
+        "run_id": job.run_id,
+        "job_id": job.job_id,
+    }
