@@ -22,7 +22,7 @@ LASTING: Final = timedelta(hours=4)
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """How long `jobs` jobs waited, in seconds: 50, 90 and 99 of 100 no longer than this (interpolated), and the longest."""
+    """How long `jobs` jobs waited, in seconds: 50, 90 and 99 of 100 no longer than so (interpolated); the longest."""
 
     jobs: int
     p50: float
@@ -33,8 +33,10 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Ghosts:
-    """Jobs that wait in name only. Their run is `over`; steps of theirs have `begun`; a job for the same labels created ten
-    minutes later has started (`overtaken`); nothing happened in their run for 6 hours (`frozen`). The first that fits.
+    """Jobs that wait in name only, each under the first reason that fits.
+
+    Their run is `over`; steps of theirs have `begun`; a job for the same labels that was created ten minutes later has
+    started (`overtaken`); nothing happened in their run for 6 hours (`frozen`).
     """
 
     over: int = 0
@@ -53,7 +55,8 @@ class QueueDepth:
     """Jobs of a repository that ask for one set of labels (sorted, joined by commas), at one moment.
 
     `assigned` wait or run, `running` run; ghosts are in neither. `waiting`: of the jobs that wait then, None when none
-    does. `started`: of those that started within the hour before. `longest_run_id`: the run of the job that waits longest, 0.
+    does. `started`: of those that started within the hour before. `longest_run_id`: the run of the job that waits
+    longest; 0 when none does.
     """
 
     repository: str
@@ -73,10 +76,10 @@ class QueueDepth:
 
 @dataclass(frozen=True, slots=True)
 class QueueBucket:
-    """One stretch of time, `begin` up to `end`. `queued` jobs waited at some time in it, so that one wait counts in many.
+    """One stretch of time, `begin` up to `end`.
 
-    `assigned` and `running` are means over the stretch. `waiting`: of the jobs that still wait at its end; `started`: of
-    those that started in it.
+    `queued` jobs waited at some time in it, so that a long wait counts in many stretches. `assigned` and `running` are means
+    over it. `waiting`: of the jobs that still wait at its end; `started`: of those that started in it.
     """
 
     begin: datetime

@@ -7,8 +7,8 @@ from typing import Any, Final
 from buildeye.warehouse import Warehouse
 
 COLUMNS: Final = (
-    "name", "workflow", "signature", "failures", "branches", "first", "newest", "run_id", "job_id", "html_url", "summary",
-    "look",
+    "name", "workflow", "signature", "failures", "branches", "first", "newest", "run_id", "job_id", "html_url",
+    "summary", "look",
 )  # fmt: skip
 
 
@@ -16,8 +16,8 @@ COLUMNS: Final = (
 class UnknownFailure:
     """Failures of one job that look alike and have no known cause.
 
-    `signature` is '' when the log said nothing known. `branches`: how many they were on. `run_id`, `job_id`, `html_url` and
-    `summary` (of our diagnosis) are those of the newest, which ended at `newest` (aware, UTC).
+    `signature` is '' when the log said nothing known. `branches`: how many they were on. `run_id`, `job_id`, `html_url`
+    and `summary` (of our diagnosis) are those of the newest, which ended at `newest` (aware, UTC).
     """
 
     name: str
