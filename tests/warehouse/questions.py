@@ -64,6 +64,13 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
         [{"sha": "a" * 40, "web": "", "names": ANY, "cells": ANY}],
     ),
+    "pool_jobs": (
+        {"at": at(30), "since": at(-100)},
+        [
+            {"repository": "octo/other", "pool": "linux,npu", "assigned": 0, "running": 0},
+            {"repository": REPOSITORY, "pool": "linux,npu", "assigned": 0, "running": 0},
+        ],
+    ),
     "failed_jobs_since": (
         {"repository": REPOSITORY, "since": at(20)},
         [

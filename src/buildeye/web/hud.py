@@ -3,7 +3,6 @@
 PyTorch's own scripts read it with nothing but their base address changed.
 """
 
-import hmac
 import re
 from typing import Final
 
@@ -13,12 +12,12 @@ from fastapi.responses import JSONResponse, Response
 from buildeye.insight.hudgrid import hud_json, hud_page
 from buildeye.model import OutsideError
 from buildeye.warehouse import Warehouse
+from buildeye.web.bearer import BOT_HEADER, token_fits
 
 PER_PAGE: Final = 50
 MOST_PER_PAGE: Final = 100
 """Commits of a page at most; who asks for more gets these, as at GitHub and PyTorch."""
 MOST_PAGES: Final = 100_000
-BOT_HEADER: Final = "x-hud-internal-bot"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _REF: Final = re.compile(r"[^\x00-\x20\x7f~^:?*\[\\]{1,255}")
@@ -42,7 +41,8 @@ def hud_router(warehouse: Warehouse, token: str | None) -> APIRouter:
     def grid(request: Request, owner: str, repo: str, ref: str, page: str) -> Response:
         """One page of the grid; page 0 is page 1."""
         try:
-            _check_token(request, token)
+            if token is not None and not token_fits(request.headers, token, BOT_HEADER):
+                raise _RefusedError(401, f"the token is missing or wrong: send it as Bearer or as {BOT_HEADER}")
             number, per_page = _checked(owner, repo, ref, page, request.query_params.get("per_page", str(PER_PAGE)))
             found = hud_page(warehouse, f"{owner}/{repo}", ref, number, per_page)
         except _RefusedError as refused:
@@ -52,15 +52,6 @@ def hud_router(warehouse: Warehouse, token: str | None) -> APIRouter:
         return Response(hud_json(found), media_type="application/json")
 
     return router
-
-
-def _check_token(request: Request, token: str | None) -> None:
-    if token is None:
-        return
-    kind, _, bearer = request.headers.get("authorization", "").partition(" ")
-    given = [bearer.strip() if kind.lower() == "bearer" else "", request.headers.get(BOT_HEADER, "")]
-    if not any(hmac.compare_digest(each.encode(), token.encode()) for each in given):
-        raise _RefusedError(401, f"the token is missing or wrong: send it as Authorization: Bearer or as {BOT_HEADER}")
 
 
 def _checked(owner: str, repo: str, ref: str, page: str, per_page: str) -> tuple[int, int]:
