@@ -4,7 +4,7 @@ Where they differ, the script is wrong, and the name of the test says how.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from buildeye.insight.hudgrid import hud_json, hud_page
 from buildeye.insight.streaks import Streak, streaks_of
 from buildeye.model import Job
-from buildeye.warehouse import Warehouse
+from buildeye.warehouse import Warehouse, open_warehouse
 from tests.warehouse.conftest import empty
 from tests.warehouse.facts import REPOSITORY, a_diagnosis, a_job, a_run, at
 
@@ -26,6 +26,12 @@ WORDS = {
 }  # fmt: skip
 LEFT = "pytest.failed|tests/test_widget.py::TestWidget::test_turn_left|AssertionError"
 RIGHT = "pytest.failed|tests/test_widget.py::TestWidget::test_turn_right|AssertionError"
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    with open_warehouse(f"chdb://{tmp_path_factory.mktemp('warehouse')}") as opened:
+        yield opened
 
 
 def sha(place: int) -> str:
