@@ -3,7 +3,23 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, streaks, sync, verdict
+from buildeye.cli import (
+    comment,
+    demo,
+    deploy,
+    explain,
+    flaky,
+    ingest,
+    monitor,
+    quarantine,
+    rules,
+    serve,
+    stages,
+    streaks,
+    sync,
+    testcases,
+    verdict,
+)
 
 app = typer.Typer(
     name="build-eye",
@@ -44,6 +60,9 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.add_typer(testcases.app, name="tests")
+app.command("flaky")(flaky.flaky)
+app.add_typer(quarantine.app, name="quarantine")
 app.command("demo")(demo.demo)
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")

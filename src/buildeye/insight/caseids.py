@@ -42,7 +42,7 @@ def file_in(asked: str) -> str:
 
 
 def module_of(file: str) -> str:
-    """The Python module of a file, as pytest writes it into a class: `tests.test_a`; empty when it is no Python file."""
+    """The Python module of a file, as pytest writes it into a class: `tests.test_a`; empty for other files."""
     return file.removesuffix(".py").strip("/").replace("/", ".") if file.endswith(".py") else ""
 
 

@@ -36,7 +36,7 @@ class FlakySettings:
 
     `broken_after`: failures in a row, at commits of one branch, from which on they are a break and not chance.
     `least_clean`: clean commits in a row after which a flaky test counts as recovered, at least; more where it failed
-    seldom: as many as leave a chance of `doubt` that it was only lucky. `z`: how wide Wilson's interval is; 1.96 is 95 %.
+    seldom: as many as leave a chance of `doubt` that it was only lucky. `z`: width of Wilson's interval; 1.96 is 95 %.
     """
 
     branch: str = "main"
@@ -50,8 +50,8 @@ class FlakySettings:
 class CommitCounts:
     """One test at one commit: the number of jobs in which it only passed, only failed, and did both.
 
-    `at` is when the first of these jobs reported. `mixed` counts jobs of one name in whatever run or attempt, also those
-    in which it failed, was run again at once, and passed.
+    `at` is when the first of these jobs reported. `mixed` counts jobs of one name in whatever run or attempt, also
+    those in which it failed, was run again at once, and passed.
     """
 
     sha: str
@@ -75,7 +75,7 @@ class CommitCounts:
 class Flakiness:
     """The judgement of one test.
 
-    Of `commits` at which it could pass it was flaky at `flaky`; `rate` is their share and `score` the lower bound of it.
+    Of `commits` at which it could pass it was flaky at `flaky`; `rate` is their share, `score` the lower bound of that.
     It only failed at `failed` others, `broken` of them in a break. `clean` commits in a row since it was last flaky (or
     failed alone on the main branch); `needed` of them make it recovered.
     """

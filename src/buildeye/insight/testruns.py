@@ -1,7 +1,7 @@
 """What tests did: those of one file in a week, and the history of one, day by day."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -60,7 +60,7 @@ class CaseCounts:
 
 @dataclass(frozen=True, slots=True)
 class CaseEnd:
-    """The last pass or the last failure of a test. `head_sha` is empty when the run is not known; `job_id` 0 likewise."""
+    """The last pass or the last failure of a test; `head_sha` is empty and `job_id` 0 when not known."""
 
     at: datetime
     run_id: int
@@ -134,9 +134,7 @@ def file_week(
     return tuple(_case_of(row) for row in rows)
 
 
-def files_like(
-    warehouse: Warehouse, repository: str, file: str, since: datetime, until: datetime
-) -> tuple[str, ...]:
+def files_like(warehouse: Warehouse, repository: str, file: str, since: datetime, until: datetime) -> tuple[str, ...]:
     """Files, or classes where reports say no file, whose name is nearest to `file`; the nearest first, at most 5.
 
     Same ending counts most (`test/x.py` for `x.py` and the other way round), then the same last part.
