@@ -22,6 +22,8 @@ COLUMNS: Final = (
     "owners", "quarantine", "file", "classname", "name",
 )  # fmt: skip
 _SUGGESTED: Final = 3
+_SUGGESTED_FROM: Final = 2
+"""Flaky commits from which on quarantine is suggested: one may have been the machine."""
 _QUARANTINE_DAYS: Final = 30
 
 
@@ -115,7 +117,9 @@ def _suggest(found: "Sequence[FlakyCase]", notes: Notes) -> None:
     wanted = [
         case
         for case in found
-        if case.flakiness.state is FlakyState.FLAKY and not notes.entry_of(case.file, case.classname, case.name)
+        if case.flakiness.state is FlakyState.FLAKY
+        and case.flakiness.flaky >= _SUGGESTED_FROM
+        and not notes.entry_of(case.file, case.classname, case.name)
     ]
     if not wanted:
         return

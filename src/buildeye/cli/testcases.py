@@ -64,7 +64,7 @@ def of_file(
     end = now()
     begin = begin_of(since, end)
     with asked(target_repo, config) as (warehouse, settings):
-        notes = notes_of(settings, None)
+        notes = notes_of(settings, owners=False)
         repository = settings.target_repository.full_name
         found = file_week(warehouse, repository, file, begin, end)
         if not found:
