@@ -47,9 +47,7 @@ def test_an_id_is_made_of_what_the_report_says(case: tuple[str, str, str], id: s
         ("sub", GO, False, False),
     ],
 )
-def test_an_id_means_a_test_whole_or_by_its_end(
-    asked: str, case: tuple[str, str, str], fit: bool, exact: bool
-) -> None:
+def test_an_id_means_a_test_whole_or_by_its_end(asked: str, case: tuple[str, str, str], fit: bool, exact: bool) -> None:
     assert (fits(asked, *case), is_exact(asked, *case)) == (fit, exact)
 
 

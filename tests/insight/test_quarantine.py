@@ -48,9 +48,7 @@ def entry(id: str = "tests/test_a.py::test_a", why: str = "why", days: int = 10)
 def test_a_file_is_read_sorted_whatever_its_order() -> None:
     read = parsed(TEXT)
     assert [each.id for each in read.entries] == ["tests/test_b.py::test_b", "tests/test_d.py::test_d"]
-    assert read.entries[0] == Entry(
-        "tests/test_b.py::test_b", "port 80: taken", date(2026, 11, 1), date(2026, 12, 15)
-    )
+    assert read.entries[0] == Entry("tests/test_b.py::test_b", "port 80: taken", date(2026, 11, 1), date(2026, 12, 15))
     assert [each.is_expired(TODAY) for each in read.entries] == [False, True]
 
 

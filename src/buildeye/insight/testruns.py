@@ -137,7 +137,7 @@ def file_week(
 def files_like(warehouse: Warehouse, repository: str, file: str, since: datetime, until: datetime) -> tuple[str, ...]:
     """Files, or classes where reports say no file, whose name is nearest to `file`; the nearest first, at most 5.
 
-    Same ending counts most (`test/x.py` for `x.py` and the other way round), then the same last part.
+    Same ending counts most (`test/x.py` for `x.py` and the other way round), then the same last part, then more runs.
     """
     base = file.rstrip("/").rpartition("/")[2]
     stem = base.rpartition(".")[0] or base
@@ -226,11 +226,8 @@ def _message_of(row: Mapping[str, Any]) -> Message:
     )
 
 
-def _distance(known: str, asked: str, base: str) -> tuple[int, int]:
-    """How far a known name is from the one asked for: its class of likeness, then what must be added or taken away."""
-    added = abs(len(known) - len(asked))
+def _distance(known: str, asked: str, base: str) -> int:
+    """How far a known name is from the one asked for."""
     if known.endswith(f"/{asked}") or asked.endswith(f"/{known}"):
-        return 0, added
-    if known.rpartition("/")[2] == base:
-        return 1, added
-    return 2, added
+        return 0
+    return 1 if known.rpartition("/")[2] == base else 2
