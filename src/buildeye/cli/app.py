@@ -9,14 +9,17 @@ from buildeye.cli import (
     deploy,
     explain,
     failures,
+    flaky,
     ingest,
     monitor,
+    quarantine,
     queue,
     rules,
     serve,
     stages,
     streaks,
     sync,
+    testcases,
     unknown,
     verdict,
 )
@@ -63,6 +66,9 @@ app.command("streaks")(streaks.streaks)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
+app.add_typer(testcases.app, name="tests")
+app.command("flaky")(flaky.flaky)
+app.add_typer(quarantine.app, name="quarantine")
 app.command("demo")(demo.demo)
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
