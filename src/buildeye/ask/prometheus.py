@@ -109,7 +109,7 @@ class Prometheus:
 
         Words are taken for names wherever they stand, so a label called like a metric counts as one too.
         """
-        words = sorted(set(_WORD.findall(expression)))
+        words = words_in(expression)
         if not words:
             return ()
         asked = {"match[]": f'{{__name__=~"{"|".join(words)}"}}'} | _between(since, until)
@@ -189,6 +189,11 @@ def prometheus_of(settings: Settings) -> Prometheus | None:
     if not asked.url:
         return None
     return Prometheus(asked.url, token.get_secret_value() if token else "", timeout=asked.timeout_seconds)
+
+
+def words_in(expression: str) -> Sequence[str]:
+    """The words of an expression, each once; names of metrics are among them."""
+    return sorted(set(_WORD.findall(expression)))
 
 
 def parts_of(since: datetime, until: datetime, step: timedelta) -> Sequence[tuple[datetime, datetime]]:
