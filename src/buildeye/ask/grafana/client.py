@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 import httpx2
 
-from buildeye.ask.grafana.failures import no_answer, refusal
+from buildeye.ask.grafana.failures import is_unknown_source, no_answer, refusal
 from buildeye.ask.grafana.frames import has_result
 from buildeye.ask.grafana.metrics import GrafanaPrometheus
 from buildeye.ask.grafana.tables import GrafanaClickHouse
@@ -114,7 +114,7 @@ class Grafana:
     def _query(self, body: dict[str, Any]) -> Any:
         """The JSON that answers a query, good or bad; the older path where the newer one is not."""
         reply = self._wire.post(self._paths[0], body)
-        if reply.status == _NOT_FOUND and not has_result(reply.data) and len(self._paths) > 1:
+        if reply.status == _NOT_FOUND and len(self._paths) > 1 and not is_unknown_source(reply.status, reply.data):
             self._paths = self._paths[1:]
             reply = self._wire.post(self._paths[0], body)
         if not has_result(reply.data):
