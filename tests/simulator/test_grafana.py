@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from buildeye.ask.grafana.metrics import AT_ONCE
 from buildeye.simulator.grafana import PROMETHEUS_UID, SQL_UID, Faults, State, grafana_app
 from buildeye.simulator.grafana_frames import metric_frame, table_frame
 from buildeye.simulator.grafana_macros import MacroError, Span, expanded
@@ -81,15 +82,20 @@ def test_a_series_is_a_frame_with_its_labels_on_the_value() -> None:
     ("length", "least", "points", "step"),
     [
         (6 * 3_600_000, 1_800_000, None, 1_800_000),
-        (6 * 3_600_000, 60_000, None, 120_000),
+        (6 * 3_600_000, 60_000, None, 300_000),
         (6 * 3_600_000, 60_000, 11_000, 60_000),
-        (86_400_000, 1_000, 11_000, 7_855),
+        (86_400_000, 1_000, 11_000, 10_000),
     ],
 )
 def test_a_step_grows_when_there_were_more_points_than_wanted(
     length: int, least: int, points: int | None, step: int
 ) -> None:
     assert step_of(length, least, points) == step
+
+
+def test_no_step_of_a_part_that_we_ask_for_grows() -> None:
+    steps = [*range(1, 5_000), *(second * 1000 for second in range(1, 100_000, 7))]
+    assert [step for step in steps if step_of((AT_ONCE - 1) * step, step, 11_000) != step] == []
 
 
 @pytest.fixture

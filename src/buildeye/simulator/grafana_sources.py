@@ -14,7 +14,14 @@ from buildeye.simulator.grafana_macros import MacroError, Span, expanded
 _TIMEOUT: Final = 60.0  # seconds
 _MOST_POINTS: Final = 11_000
 _FEWEST_POINTS: Final = 100  # that Grafana aims at when it is not told
-_ROUND: Final = (1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+_ROUND: Final = (
+    (15, 10), (35, 20), (75, 50), (150, 100), (350, 200), (750, 500), (1_500, 1_000), (3_500, 2_000), (7_500, 5_000),
+    (12_500, 10_000), (17_500, 15_000), (25_000, 20_000), (45_000, 30_000), (90_000, 60_000), (210_000, 120_000),
+    (450_000, 300_000), (750_000, 600_000), (1_050_000, 900_000), (1_500_000, 1_200_000), (2_700_000, 1_800_000),
+    (5_400_000, 3_600_000), (9_000_000, 7_200_000), (16_200_000, 10_800_000), (32_400_000, 21_600_000),
+    (86_400_000, 43_200_000), (604_800_000, 86_400_000),
+)  # fmt: skip
+"""How Grafana rounds an interval, in milliseconds: up to the first number it becomes the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +98,10 @@ class Prometheus:
 
 def step_of(length: int, least: int, points: int | None) -> int:
     """The step of a range, in milliseconds: as asked for, unless that made more points than are wanted or possible."""
-    wanted = _rounded(length / (points or _FEWEST_POINTS))
-    return max(least, wanted, -(-length // _MOST_POINTS))
+    return max(least, _rounded(length / (points or _FEWEST_POINTS)), _rounded(length / _MOST_POINTS))
 
 
 def _rounded(milliseconds: float) -> int:
-    """The nearest interval below that people like; what is under half a second counts for little here."""
-    liked = [seconds * 1000 for seconds in _ROUND if seconds * 1000 <= milliseconds]
-    return liked[-1] if liked else 1
+    if milliseconds <= 10:
+        return 1
+    return next((rounded for most, rounded in _ROUND if milliseconds <= most), 7 * 86_400_000)
