@@ -9,11 +9,14 @@ from typing import Any
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from buildeye.ask import Point, Prometheus, Series
 from buildeye.ask.grafana import Grafana
 from buildeye.ask.grafana.literals import inlined
 from buildeye.ask.guard import Limits, check
+from buildeye.ask.guard.lexing import Kind, read_tokens
 from buildeye.ask.sources import DataSource
 from buildeye.ask.sql import ask_sql
 from buildeye.model import BuildEyeError, OutsideError, UsageError
@@ -268,8 +271,8 @@ def test_parameters_that_do_not_fit_are_named(parameters: dict[str, Any], said: 
     ],
 )
 def test_parameters_are_written_where_they_stand_and_nowhere_else(statement: str, sent: str) -> None:
-    given = {"a": "v"} if "{a:" in statement and "'{" not in statement else {}
-    assert inlined(statement, given) == sent.strip()
+    values = {"a": "v"} if "{a:" in statement and "'{" not in statement else {}
+    assert inlined(statement, values) == sent.strip()
 
 
 def test_what_looks_like_a_macro_in_a_text_stays_text(grafana: Place) -> None:
@@ -528,3 +531,11 @@ def test_what_cannot_be_a_server_is_refused(server: str, token: str, namespace: 
     with pytest.raises(UsageError, match=said) as caught:
         Grafana(server, token, namespace=namespace)
     assert "hushed" not in str(caught.value)
+
+
+@given(st.text(), st.sampled_from(["String", "UInt64", "Nullable(String)", "Array(String)"]))
+def test_no_text_leaves_the_quotes_it_is_put_into(text: str, type_: str) -> None:
+    sent = inlined(f"SELECT {{it:{type_}}} AS it, {{it:{type_}}}", {"it": text})
+    kinds = [token.kind for token in read_tokens(sent)]
+    once = [Kind.STRING] if type_ == "String" else [token.kind for token in read_tokens("CAST('x', 'y')")]
+    assert kinds == [Kind.WORD, *once, Kind.WORD, Kind.WORD, Kind.SIGN, *once] and "$" not in sent
