@@ -11,6 +11,7 @@ from buildeye.cli import (
     failures,
     flaky,
     ingest,
+    login,
     monitor,
     quarantine,
     queue,
@@ -69,7 +70,9 @@ app.command("unknown")(unknown.unknown)
 app.add_typer(testcases.app, name="tests")
 app.command("flaky")(flaky.flaky)
 app.add_typer(quarantine.app, name="quarantine")
+app.command("login")(login.login)
 app.command("demo")(demo.demo)
+app.add_typer(login.app, name="contexts")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")
