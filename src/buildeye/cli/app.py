@@ -3,7 +3,21 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, streaks, sync, verdict
+from buildeye.cli import (
+    comment,
+    datasources,
+    demo,
+    deploy,
+    explain,
+    ingest,
+    monitor,
+    rules,
+    serve,
+    stages,
+    streaks,
+    sync,
+    verdict,
+)
 
 app = typer.Typer(
     name="build-eye",
@@ -45,6 +59,7 @@ app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
 app.command("demo")(demo.demo)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")

@@ -11,6 +11,15 @@ _AUTHENTICATION_FAILED: Final = 516
 _LIMITS: Final = frozenset({158, 159, 160, 202, 209, 210, 241, 243, 307, 396, 439})
 
 
+class OverLimitError(OutsideError):
+    """A query went over a limit of what it may cost, or of what the server has; `code` is ClickHouse's."""
+
+    def __init__(self, message: str, code: int, reason: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
 @contextmanager
 def outside_failures(where: str) -> Iterator[None]:
     """Turn what goes wrong while talking to the warehouse at `where` into an OutsideError."""
@@ -53,4 +62,7 @@ def _explained(where: str, error: Exception, *, asked: bool) -> BuildEyeError:
         return OutsideError(f"ClickHouse at {where} refuses the user or password: mend them in the warehouse address.")
     if asked and code is not None and code not in _LIMITS:
         return UsageError(f"the query was refused: {reason}.")
-    return OutsideError(f"ClickHouse at {where} failed: {reason}.")
+    message = f"ClickHouse at {where} failed: {reason}."
+    if asked and code is not None:
+        return OverLimitError(message, code, reason)
+    return OutsideError(message)
