@@ -52,12 +52,11 @@ def converted(
 
     UsageError: one is missing, one is unknown, or a text is none of its type.
     """
-    missing = [f"{name} ({kind})" for name, kind in wanted.items() if name not in given]
-    if missing:
-        raise UsageError(f"{of} also takes {', '.join(missing)}; give it with --param NAME=VALUE")
     if unknown := sorted(set(given) - set(wanted)):
         takes = ", ".join(f"{name} ({kind})" for name, kind in wanted.items()) or "none"
         raise UsageError(f"{of} has no parameter {', '.join(unknown)}; it takes {takes}")
+    if missing := [f"{name} ({kind})" for name, kind in wanted.items() if name not in given]:
+        raise UsageError(f"{of} also takes {', '.join(missing)}; give it with --param NAME=VALUE")
     return {name: _value(name, kind, given[name], now) for name, kind in wanted.items()}
 
 

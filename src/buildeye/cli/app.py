@@ -11,6 +11,7 @@ from buildeye.cli import (
     explain,
     ingest,
     monitor,
+    query,
     rules,
     serve,
     stages,
@@ -58,6 +59,7 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("query")(query.query)
 app.command("demo")(demo.demo)
 app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")

@@ -32,6 +32,12 @@ class Paper:
     look: Look
     unicode: bool
 
+    def cut(self, text: str, width: int) -> str:
+        """The text in at most `width` cells, or its beginning."""
+        if self.unicode:
+            return cut(text, width)
+        return text if len(text) <= width else text[: width - 2] + ".."
+
 
 def paper_of() -> Paper:
     """What standard output is."""
@@ -45,18 +51,22 @@ def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper 
     Bars are named by the columns of text before it. What has no numbers is said to have none.
     """
     chosen = paper or paper_of()
-    numeric = [at for at in range(len(columns)) if _is_numeric([row[at] for row in rows])]
-    timed = [at for at in range(len(columns)) if rows and all(isinstance(row[at], datetime) for row in rows)]
     if not rows:
         return "nothing to draw: no rows"
+    held = [[row[at] for row in rows] for at in range(len(columns))]
+    numeric = [at for at, values in enumerate(held) if _is_numeric(values)]
     if not numeric:
         return f"nothing to draw: none of {', '.join(columns)} is a number"
-    if timed and len({row[timed[0]] for row in rows}) > 1:
-        return plot(_lines_of(columns, rows, timed[0], numeric), chosen)
+    timed = next((at for at, values in enumerate(held) if all(isinstance(each, datetime) for each in values)), None)
+    if timed is not None:
+        lines = _lines_of(columns, rows, timed, numeric)
+        if any(len({at for at, _ in points}) > 1 for _, points in lines):
+            return plot(lines, chosen)
     at = numeric[0]
-    texts = [each for each in range(len(columns)) if each not in numeric] or [each for each in numeric if each != at]
-    named = texts[:1] if at > len(texts) or not texts else [each for each in texts if each < at] or texts[:1]
-    labels = [" ".join(_text(row[each]) for each in named if _text(row[each])) for row in rows]
+    texts = [each for each in range(len(columns)) if each not in numeric]
+    varied = [each for each in texts if len(set(map(_text, held[each]))) > 1] or texts[:1]
+    names = [each for each in varied if each < at] or varied[:1]
+    labels = [" ".join(filter(None, (_text(row[each]) for each in names))) for row in rows]
     return bars(labels, [_number(row[at]) for row in rows], chosen, title=columns[at])
 
 
@@ -70,7 +80,7 @@ def bars(labels: Sequence[str], values: Sequence[float], paper: Paper | None = N
     most = max((abs(each) for each in values if math.isfinite(each)), default=0.0)
     lines = [f" {title}"] if title else []
     for label, value, number in zip(labels, values, numbers, strict=True):
-        name = cut(label, room)
+        name = chosen.cut(label, room)
         share = abs(value) / most if most and math.isfinite(value) else 0.0
         bar = _bar(share * width, chosen, below=value < 0)
         lines.append(f" {name}{' ' * (room - cells(name))}  {number:>{wide}} {chosen.look.paint(bar, 36)}".rstrip())
@@ -99,7 +109,7 @@ def plot(lines: Sequence[Line], paper: Paper | None = None) -> str:
     said = [f" {scale.get(row, ''):>{left}} {edge}{line}".rstrip() for row, line in enumerate(grid)]
     marks = _MARKS if chosen.unicode else _ASCII_MARKS
     legend = [
-        f" {chosen.look.paint(marks[place], _COLORS[place])} {cut(name, chosen.look.width - 30)}"
+        f" {chosen.look.paint(marks[place], _COLORS[place])} {chosen.cut(name, chosen.look.width - 30)}"
         f"  last {_told(points[-1][1])}, most {_told(max(value for _, value in points))}"
         for place, (name, points) in enumerate(drawn)
     ]
