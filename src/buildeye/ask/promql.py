@@ -16,10 +16,9 @@ _KEYWORDS: Final = words(
 )
 """Words of PromQL that may stand without a parenthesis behind them, in small letters."""
 _ASIDE: Final = re.compile(
-    r"""#[^\n]* | "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `[^`]*` | \{[^}]*\} | \[[^\]]*\]
-    | \b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)""",
-    re.VERBOSE | re.IGNORECASE,
+    r"\{[^}]*\}|\[[^\]]*\]|\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)", re.IGNORECASE
 )
+"""Where names are of labels: braces, brackets, and the lists behind these words."""
 _STRINGS: Final = re.compile(r"""#[^\n]*|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`""")
 _WORD: Final = re.compile(r"(?<![\w:.])[A-Za-z_:][\w:]*(?!\s*\()(?![\w:])")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from buildeye.ask.macros import Span
     from buildeye.ask.routing import Context
     from buildeye.ask.sources import SqlSource
+    from buildeye.config import Settings
 
 app = typer.Typer(no_args_is_help=True, help="What can be asked: ClickHouse with SQL, Prometheus with PromQL.")
 clickhouse = typer.Typer(no_args_is_help=True, help="Ask a ClickHouse: the warehouse here, a server, or Grafana's.")
@@ -72,7 +73,7 @@ def list_tables(
       build-eye datasources clickhouse list-tables
       build-eye datasources clickhouse list-tables -o json
     """
-    show(_asked(_TABLES, datasource, context, config), form, limit)
+    show(_asked(_TABLES, settings_for(config, {}), datasource, context), form, limit)
 
 
 @clickhouse.command("describe-table")
@@ -94,7 +95,8 @@ def describe_table(
     from dataclasses import replace
 
     parts = [*([database] if database else []), *table.split(".", 1)]
-    answer = _asked("DESCRIBE TABLE " + ".".join(f"`{part}`" for part in parts), datasource, context, config)
+    sql = "DESCRIBE TABLE " + ".".join(f"`{part}`" for part in parts)
+    answer = _asked(sql, settings_for(config, {}), datasource, context)
     at = [answer.columns.index(name) for name in _DESCRIBED if name in answer.columns]
     names = tuple(answer.columns[place].removesuffix("_expression") for place in at)
     rows = tuple(tuple(row[place] for place in at) for row in answer.rows)
@@ -129,13 +131,13 @@ def query_clickhouse(
     from buildeye.ask.macros import LAST, Span, expanded, has_macros
     from buildeye.ask.parameters import converted, declared, named
 
-    text, moment = _text(sql), now()
+    settings, text, moment = settings_for(config, {}), _text(sql), now().replace(microsecond=0)
     span = _span(since, start, end, step, moment)
     if span and not has_macros(text):
         warn("the query has no $__timeFilter(column), so --since, --from and --to change nothing")
     text = expanded(text, span or Span.of(moment - LAST, moment))
     parameters = converted(named(param), declared(text), moment)
-    show(_asked(text, datasource, context, config, parameters, guarded=not no_guard), form, limit)
+    show(_asked(text, settings, datasource, context, parameters, guarded=not no_guard), form, limit)
 
 
 @prometheus.command("query")
@@ -166,7 +168,7 @@ def query_prometheus(
     from buildeye.model import UsageError
     from buildeye.model.times import moment
 
-    span = _span(since, start, end, step, now())
+    span = _span(since, start, end, step, now().replace(microsecond=0))
     if at is not None and span is not None:
         raise UsageError("--time is one moment, --since and --from are a span; give one of them")
     if step is not None and span is None:
@@ -181,9 +183,9 @@ def query_prometheus(
 
 def _asked(
     sql: str,
+    settings: "Settings",
     datasource: str | None,
     context: str | None,
-    config: Path | None,
     parameters: "dict[str, object] | None" = None,
     *,
     guarded: bool = True,
@@ -193,7 +195,7 @@ def _asked(
     from buildeye.ask.sql import ask_sql, limits_of
     from buildeye.model import UsageError
 
-    settings, chosen = settings_for(config, {}), _context(context)
+    chosen = _context(context)
     if not guarded and not is_local(chosen):
         raise UsageError("--no-guard is for what is yours on this machine; leave it out, or say --context local")
     with sql_source(settings, datasource, chosen, warn) as source:

@@ -198,7 +198,7 @@ def _number(value: Any) -> float:
 def _told(value: float) -> str:
     if not math.isfinite(value):
         return "-" if math.isnan(value) else ("+Inf" if value > 0 else "-Inf")
-    return f"{value:,.0f}" if value.is_integer() or abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _text(value: Any) -> str:

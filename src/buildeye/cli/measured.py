@@ -13,6 +13,7 @@ from buildeye.cli.answers import show
 from buildeye.cli.asked import AnswerForm
 
 if TYPE_CHECKING:
+    from buildeye.ask.answer import Answer
     from buildeye.ask.promql import Measured
     from buildeye.ask.series import Point, Series
 
@@ -41,7 +42,8 @@ def show_measured(
         from buildeye.cli.graph import plot
 
         kept = series[: limit or len(series)]
-        typer.echo(plot([(label_of(each), [(p.at, p.value) for p in each.points]) for each in kept]))
+        named = zip(names_of(kept), kept, strict=True)
+        typer.echo(plot([(name, [(point.at, point.value) for point in each.points]) for name, each in named]))
         _tell_left_out(len(series) - len(kept), "series")
     elif series:
         show(_answer(series, form, is_range=is_range), form, limit)
@@ -56,6 +58,18 @@ def label_of(series: "Series") -> str:
         return next(iter(labels.values())) or f'{next(iter(labels))}=""'
     inner = ", ".join(f"{name}={json.dumps(text, ensure_ascii=False)}" for name, text in labels.items())
     return f"{metric}{{{inner}}}" if inner else metric or "value"
+
+
+def names_of(series: "Sequence[Series]") -> list[str]:
+    """Names that tell series apart: the values of those labels that differ, with ` / ` between."""
+    differ = [
+        name
+        for name in sorted({name for each in series for name in each.labels})
+        if len({each.labels.get(name, "") for each in series}) > 1
+    ]
+    if not differ:
+        return [label_of(each) for each in series]
+    return [" / ".join(each.labels.get(name) or "-" for name in differ) for each in series]
 
 
 def prometheus_form(series: "Sequence[Series]", *, is_range: bool) -> dict[str, Any]:
@@ -90,7 +104,7 @@ def _tell_left_out(number: int, what: str) -> None:
         typer.echo(f"{number:,} more {what} are not shown; --limit 0 shows all", err=True)
 
 
-def _answer(series: "Sequence[Series]", form: AnswerForm, *, is_range: bool) -> "Any":
+def _answer(series: "Sequence[Series]", form: AnswerForm, *, is_range: bool) -> "Answer":
     from buildeye.ask.answer import Answer
 
     labels = sorted({name for each in series for name in each.labels})
@@ -98,7 +112,8 @@ def _answer(series: "Sequence[Series]", form: AnswerForm, *, is_range: bool) -> 
         return _side_by_side(series)
     timed = is_range or form is not AnswerForm.TABLE or any(len(each.points) != 1 for each in series)
     if form is AnswerForm.GRAPH:
-        rows = tuple((label_of(each), point.value) for each in series for point in each.points)
+        named = zip(names_of(series), series, strict=True)
+        rows: tuple[tuple[Any, ...], ...] = tuple((name, point.value) for name, each in named for point in each.points)
         return Answer(("series", "value"), ("String", "Float64"), rows)
     columns = (*labels, *(("time",) if timed else ()), "value")
     text = form is AnswerForm.CSV
@@ -114,7 +129,7 @@ def _answer(series: "Sequence[Series]", form: AnswerForm, *, is_range: bool) -> 
     return Answer(columns, ("",) * len(columns), rows)
 
 
-def _side_by_side(series: "Sequence[Series]") -> "Any":
+def _side_by_side(series: "Sequence[Series]") -> "Answer":
     """A row a moment, a column a series; empty where a series has nothing."""
     from buildeye.ask.answer import Answer
 
@@ -122,7 +137,7 @@ def _side_by_side(series: "Sequence[Series]") -> "Any":
     for place, each in enumerate(series):
         for point in each.points:
             by_time.setdefault(point.at, {})[place] = point.value
-    columns = ("time", *(label_of(each) for each in series))
+    columns = ("time", *names_of(series))
     rows = tuple((at, *(_number_or_none(by_time[at], place) for place in range(len(series)))) for at in sorted(by_time))
     return Answer(columns, ("",) * len(columns), rows)
 
