@@ -74,8 +74,8 @@ def test_what_has_no_numbers_is_said_to_have_none(columns: list[str], rows: list
 
 def test_a_plot_has_a_scale_an_axis_and_a_legend() -> None:
     lines = plot([("up", list(zip(HOURS, [0.0, 1, 2, 3, 4], strict=True)))], PAPER).splitlines()
-    assert lines[0].startswith("    4 │") and lines[0].endswith("●")
-    assert lines[HEIGHT - 1].startswith("    0 │●")
+    assert lines[0].startswith(" 4 │") and lines[0].endswith("●")
+    assert lines[HEIGHT - 1].startswith(" 0 │●") and lines[HEIGHT // 2].startswith(" 2 │")
     assert "12:00" in lines[HEIGHT + 1] and lines[HEIGHT + 1].endswith("16:00 UTC 2026-12-01")
     assert lines[-1] == " ● up  last 4, most 4"
     assert max(map(cells, lines)) <= 60

@@ -15,9 +15,8 @@ from buildeye.cli.terminal import Look, cells, cut, look_of
 Line = tuple[str, Sequence[tuple[datetime, float]]]
 """A name, and numbers over time."""
 
-HEIGHT: Final = 12
-"""Lines of a plot."""
-_LABEL: Final = 40  # cells that a name takes at most
+HEIGHT: Final = 13
+"""Lines of a plot; odd, so that one is in the middle."""
 _MOST_LINES: Final = 8
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _MARKS: Final = "●▲■◆○△□◇"
@@ -74,7 +73,7 @@ def bars(labels: Sequence[str], values: Sequence[float], paper: Paper | None = N
     """A bar a number, named; numbers below zero have theirs drawn with another sign."""
     chosen = paper or paper_of()
     numbers = [_told(each) for each in values]
-    room = min(_LABEL, max(map(cells, labels), default=0))
+    room = min(chosen.look.width // 2, max(map(cells, labels), default=0))
     wide = max(map(len, numbers), default=0)
     width = max(8, chosen.look.width - room - wide - 4)
     most = max((abs(each) for each in values if math.isfinite(each)), default=0.0)
@@ -146,11 +145,7 @@ def _drawn(
 
 def _scale(low: float, high: float) -> dict[int, str]:
     """The numbers beside the top, the middle and the bottom line."""
-    return {
-        0: _told(high),
-        HEIGHT // 2: _told(low + (high - low) * (1 - (HEIGHT // 2) / (HEIGHT - 1))),
-        HEIGHT - 1: _told(low),
-    }
+    return {0: _told(high), HEIGHT // 2: _told((low + high) / 2), HEIGHT - 1: _told(low)}
 
 
 def _axis(first: datetime, last: datetime, left: int, paper: Paper) -> list[str]:
