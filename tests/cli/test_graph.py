@@ -49,6 +49,8 @@ def test_a_table_is_bars_of_its_first_numbers_by_the_texts_before_them() -> None
 def test_numbers_before_their_name_are_named_all_the_same() -> None:
     assert picture(["n", "name"], [[2, "a"], [1, "b"]], PAPER).splitlines()[1].split()[:2] == ["a", "2"]
     assert picture(["n"], [[2], [1]], PAPER).splitlines()[1].split()[0] == "2"
+    hours = picture(["hour", "jobs"], [[9, 40], [10, 20]], PAPER).splitlines()
+    assert hours[0] == " jobs" and [line.split()[:2] for line in hours[1:]] == [["9", "40"], ["10", "20"]]
     assert picture(["job", "n"], [["unit", 4]], PAPER).splitlines()[1].split()[:2] == ["unit", "4"]
 
 

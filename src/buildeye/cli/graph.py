@@ -47,7 +47,8 @@ def paper_of() -> Paper:
 def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper | None = None) -> str:
     """A table as a picture: lines where a column holds times, else bars of the first column of numbers.
 
-    Bars are named by the columns of text before it. What has no numbers is said to have none.
+    Bars are named by the columns of text before it; where there is no text, the first numbers name bars of the second.
+    What has no numbers is said to have none.
     """
     chosen = paper or paper_of()
     if not rows:
@@ -61,8 +62,8 @@ def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper 
         lines = _lines_of(columns, rows, timed, numeric)
         if any(len({at for at, _ in points}) > 1 for _, points in lines):
             return plot(lines, chosen)
-    at = numeric[0]
     texts = [each for each in range(len(columns)) if each not in numeric]
+    at, texts = (numeric[0], texts) if texts or len(numeric) == 1 else (numeric[1], numeric[:1])
     varied = [each for each in texts if len(set(map(_text, held[each]))) > 1] or texts[:1]
     names = [each for each in varied if each < at] or varied[:1]
     labels = [" ".join(filter(None, (_text(row[each]) for each in names))) for row in rows]
