@@ -94,6 +94,12 @@ def test_the_highest_eight_of_many_lines_are_drawn_and_the_rest_is_counted() -> 
     assert "4 more, with lower numbers or none, are not drawn" in drawn
 
 
+def test_a_line_ends_where_numbers_are_missing() -> None:
+    minutes = [NOON + timedelta(minutes=minute) for minute in (0, 1, 2, 3, 57, 58, 59, 60)]
+    bottom = plot([("a", [(at, 0.0) for at in minutes])], PAPER).splitlines()[HEIGHT - 1]
+    assert bottom.count("●") < 12 and "   " in bottom.strip(" 0│")
+
+
 def test_numbers_below_zero_and_one_moment_are_drawn() -> None:
     drawn = plot([("a", [(HOURS[0], -2.0), (HOURS[1], 2.0)])], PAPER).splitlines()
     assert "2 │" in drawn[0] and "-2 │●" in drawn[HEIGHT - 1]

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
@@ -121,10 +121,11 @@ def plot(lines: Sequence[Line], paper: Paper | None = None) -> str:
 def _drawn(
     lines: Sequence[Line], paper: Paper, span: tuple[float, float], time: tuple[datetime, datetime], width: int
 ) -> list[str]:
-    """The field of the plot, top first; where marks meet, the line named first is seen."""
+    """The field of the plot, top first; where marks meet, the line named first is seen. Over gaps nothing is drawn."""
     low, high = span
     length = (time[1] - time[0]).total_seconds() or 1.0
     field: list[list[int | None]] = [[None] * width for _ in range(HEIGHT)]
+    gap = 3 * _usual_step(lines)
     for place in reversed(range(len(lines))):
         spots = [
             (
@@ -133,7 +134,11 @@ def _drawn(
             )
             for at, value in lines[place][1]
         ]
-        for (x, y), (next_x, next_y) in pairwise(spots):
+        for ((at, _), (after, _)), ((x, y), (next_x, next_y)) in zip(
+            pairwise(lines[place][1]), pairwise(spots), strict=True
+        ):
+            if after - at > gap:
+                continue
             for between in range(x, next_x):
                 field[y + round((next_y - y) * (between - x) / (next_x - x))][between] = place
         for x, y in spots:
@@ -142,6 +147,12 @@ def _drawn(
     return [
         "".join(" " if each is None else paper.look.paint(marks[each], _COLORS[each]) for each in row) for row in field
     ]
+
+
+def _usual_step(lines: Sequence[Line]) -> timedelta:
+    """The middle one of the times between two neighbours; three times as much without a number is a gap."""
+    steps = sorted(after - at for _, points in lines for (at, _), (after, _) in pairwise(points) if after > at)
+    return steps[len(steps) // 2] if steps else timedelta()
 
 
 def _scale(low: float, high: float) -> dict[int, str]:
