@@ -5,6 +5,7 @@ import typer
 from buildeye import __version__
 from buildeye.cli import (
     comment,
+    datasources,
     demo,
     deploy,
     explain,
@@ -14,6 +15,7 @@ from buildeye.cli import (
     login,
     monitor,
     quarantine,
+    query,
     queue,
     rules,
     serve,
@@ -73,6 +75,8 @@ app.add_typer(quarantine.app, name="quarantine")
 app.command("login")(login.login)
 app.command("demo")(demo.demo)
 app.add_typer(login.app, name="contexts")
+app.command("query")(query.query)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")
