@@ -1,0 +1,125 @@
+"""The tools about a branch: which jobs fail since when."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from mcp_types import CallToolResult
+from pydantic import Field
+
+from buildeye.insight.streakrows import as_row, brief, named
+from buildeye.insight.streaks import Streak, streaks_of
+from buildeye.mcp.desk import Desk
+from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
+from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
+
+Repository = Annotated[str, Field(max_length=200, description="OWNER/REPO; '' is that of the settings.")]
+Branch = Annotated[str, Field(max_length=300, description="A branch; '' is that of the settings.")]
+
+
+class Between(Shape):
+    """A commit that may be to blame."""
+
+    sha: str
+    pull_request: int | None
+
+
+class SignatureCount(Shape):
+    """How many commits of a streak failed in one way."""
+
+    signature: str
+    commits: int
+
+
+class StreakRow(Shape):
+    """A job that fails at every commit with a result, from the newest back to `first_bad`."""
+
+    job: str = Field(description="Workflow / job, its shards folded into one.")
+    streak: int = Field(description="Commits in a row at which it failed.")
+    clipped: bool = Field(description="The window holds no pass: the streak may be longer.")
+    since: datetime = Field(description="When the first bad commit came, UTC.")
+    first_bad: str
+    pull_request: int | None = Field(description="That brought the first bad commit.")
+    title: str
+    last_bad: str
+    last_good: str | None
+    between: list[Between] = Field(description="Commits after last_good up to first_bad: any may be to blame.")
+    failed: int = Field(description="Commits of the whole window at which it failed, of `judged` with a result.")
+    judged: int
+    failure_rate: float = Field(description="From 0 to 1.")
+    signatures: list[SignatureCount] = Field(description="How it failed: rule|test|exception.")
+    undiagnosed: int = Field(description="Commits of the streak without a diagnosis.")
+    html_url: str
+
+
+class StreaksAnswer(Shape):
+    """Streaks of a branch, longest first."""
+
+    repository: str
+    branch: str
+    commits: int = Field(description="How many of its newest commits were looked at, at most.")
+    streaks: list[StreakRow]
+    left_out: int
+
+
+class BranchTools:
+    """Answers what fails on a branch."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def tools(self) -> list[ReadingTool]:
+        """The tools."""
+        return [tool(self.streaks, "streaks", "Which jobs fail since when?")]
+
+    def streaks(
+        self,
+        branch: Branch = "",
+        repository: Repository = "",
+        commits: Annotated[int, Field(ge=1, le=5_000, description="How many of its newest commits to look at.")] = 100,
+        job: Annotated[
+            str, Field(max_length=300, description="Only jobs whose name has this text, or fits this pattern.")
+        ] = "",
+        minimum: Annotated[int, Field(ge=1, le=5_000, description="Failures in a row from which on it is told.")] = 1,
+        limit: Annotated[int, Field(ge=1, le=200, description="Streaks told at most.")] = 30,
+    ) -> Annotated[CallToolResult, StreaksAnswer]:
+        """Say which CI jobs of a branch are failing since when: failures in a row from the newest commit that has a
+        result, the commit and pull request it began with, the commits that may be to blame, and as what it fails.
+
+        Runs of pull requests do not count. Cancelled, skipped and pending are no result; a re-run that passed ends a
+        streak. No streak means: every job passed where it last had a result.
+        """
+        named_repository = self._desk.repository(repository)
+        meant = branch.strip() or self._desk.settings.target_repository.branch
+        wanted = named(job)
+        with self._desk.warehouse() as warehouse:
+            every = streaks_of(warehouse, named_repository, meant, commits, minimum)
+        found = [each for each in every if wanted(each.job)]
+        kept, cut = fitting(as_row(each) for each in found[:limit])
+        structured = {
+            "repository": named_repository, "branch": meant, "commits": commits, "streaks": kept,
+            "left_out": cut + max(0, len(found) - limit),
+        }  # fmt: skip
+        return answer(structured, _streak_text(structured, found[: len(kept)]))
+
+
+def _streak_text(structured: dict[str, Any], found: Sequence[Streak]) -> str:
+    where = f"{plain_text(structured['repository'])} {plain_text(structured['branch'])}"
+    if not found:
+        return f"{where}: no job is on a streak (newest {structured['commits']} commits)."
+    more = f", {structured['left_out']} more left out" if structured["left_out"] else ""
+    lines = [f"{where}: {len(found)} streaks in the newest {structured['commits']} commits{more}.", QUOTED]
+    return told([*lines, *(quoted(_streak_line(each)) for each in found)])
+
+
+def _streak_line(each: Streak) -> str:
+    first = each.first_bad
+    pull = f" #{first.pull_request}" if first.pull_request else ""
+    begun = (
+        "before this window"
+        if each.clipped
+        else f"{first.at:%Y-%m-%d %H:%M} UTC at {first.sha[:10]}{pull} (1 of {len(each.between)})"
+    )
+    ways = ", ".join(f"{count}x {brief(signature)}" for signature, count in each.signatures[:3]) or "not diagnosed"
+    plus = "+" if each.clipped else ""
+    return f"{each.job}: {each.length}{plus} in a row since {begun}; failed {each.failure_rate:.0%}; fails as {ways}"
