@@ -13,7 +13,7 @@ from buildeye.logs.diagnose import read_log
 from buildeye.logs.ruleset import RuleSet, load_ruleset
 from buildeye.logs.source import LogFile, open_logs
 from buildeye.mcp.desk import Desk
-from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
+from buildeye.mcp.quoting import LONGEST_TOLD, QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
 from buildeye.model import Diagnosis, Job, UsageError
 
@@ -21,6 +21,8 @@ LONGEST_LOG: Final = 4_000_000
 """Characters of a log that is given as text."""
 MOST_LOGS: Final = 20
 """Logs of one archive that are read."""
+CHARACTERS: Final = 4
+"""Of a token, about; the bars before lines are some."""
 _ABOUT: Final = """Say why a CI job failed, from its log alone: cause (code, configuration, infrastructure,
 interference, cancelled, none, unknown), category, confidence (probability from 0 to 1 that the cause is right; below
 0.5 the cause is unknown), the key line to read first, failing tests and files, what to do (cheapest first), and whether
@@ -88,7 +90,8 @@ class LogTools:
             found.append(diagnosis)
             lines += [quoted(f"log {plain_text(log.name)}"), *quoted(text).split("\n")]
         kept, cut = fitting(each.to_dict() for each in found)
-        return answer({"diagnoses": kept, "left_out": cut + unread}, told(lines))
+        room = max(LONGEST_TOLD, tokens * CHARACTERS)
+        return answer({"diagnoses": kept, "left_out": cut + unread}, told(lines, room))
 
 
 def explained(log: LogFile, desk: Desk, tokens: int, job: Job | None = None) -> tuple[Diagnosis, str]:
