@@ -18,7 +18,8 @@ TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     ("value", "made"),
     [
         (None, None), (True, True), (7, 7), (0.5, 0.5), (float("nan"), "NaN"), (float("inf"), "+Inf"),
-        (float("-inf"), "-Inf"), ("a\x1b[31mb\x00c\u202ed", "abcd"), ("a\r\nb\tc", "a\nb\tc"), (f"x {TOKEN}", "x ghp_***"),
+        (float("-inf"), "-Inf"), ("a\x1b[31mb\x00c\u202ed", "abcd"), ("a\r\nb\tc", "a\nb\tc"),
+        (f"x {TOKEN}", "x ghp_***"),
         ({1: (2, {3})}, {"1": [2, [3]]}), (b"\xff", "\ufffd"), (Decimal("1.50"), "1.50"),
         (datetime(2026, 5, 28, tzinfo=UTC), "2026-05-28T00:00:00+00:00"), (date(2026, 5, 28), "2026-05-28"),
         ({f"{TOKEN}": 1}, {"ghp_***": 1}),

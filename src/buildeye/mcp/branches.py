@@ -108,10 +108,8 @@ def _streak_text(structured: dict[str, Any], found: Sequence[Streak]) -> str:
     if not found:
         return f"{where}: no job is on a streak (newest {structured['commits']} commits)."
     more = f", {structured['left_out']} more left out" if structured["left_out"] else ""
-    lines = [
-        f"{where}: {len(found)} {'streak' if len(found) == 1 else 'streaks'} in the newest {structured['commits']} commits{more}.",
-        QUOTED,
-    ]
+    counted = "1 streak" if len(found) == 1 else f"{len(found)} streaks"
+    lines = [f"{where}: {counted} in the newest {structured['commits']} commits{more}.", QUOTED]
     return told([*lines, *(quoted(_streak_line(each)) for each in found)])
 
 
