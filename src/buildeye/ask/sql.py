@@ -7,10 +7,12 @@ from typing import Any
 
 from buildeye.ask.answer import Answer
 from buildeye.ask.guard import OURS, Allowed, Limits, Tables, check
+from buildeye.ask.limits import over_limit
 from buildeye.ask.sources import SqlSource
 from buildeye.config import Settings
 from buildeye.model import BuildEyeError
 from buildeye.warehouse import Warehouse
+from buildeye.warehouse.failures import OverLimitError
 
 
 def ask_sql(
@@ -47,9 +49,11 @@ class WarehouseSource:
         """See `SqlSource`; nothing of a query that failed gets into the next answer."""
         try:
             result = self._warehouse.query(allowed.bounded, parameters)
-        except BuildEyeError:
+        except BuildEyeError as error:
             with suppress(BuildEyeError):
                 self._drain()
+            if isinstance(error, OverLimitError):
+                raise over_limit(error.code, error.reason, allowed.settings) or error from None
             raise
         return Answer(result.columns, result.types, result.rows)
 

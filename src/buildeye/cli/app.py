@@ -5,12 +5,14 @@ import typer
 from buildeye import __version__
 from buildeye.cli import (
     comment,
+    datasources,
     demo,
     deploy,
     explain,
     ingest,
     mcp,
     monitor,
+    query,
     rules,
     serve,
     stages,
@@ -59,7 +61,9 @@ app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
 app.command("mcp")(mcp.mcp)
+app.command("query")(query.query)
 app.command("demo")(demo.demo)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")
