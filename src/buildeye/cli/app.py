@@ -9,15 +9,18 @@ from buildeye.cli import (
     demo,
     deploy,
     explain,
+    failures,
     ingest,
     mcp,
     monitor,
     query,
+    queue,
     rules,
     serve,
     stages,
     streaks,
     sync,
+    unknown,
     verdict,
 )
 
@@ -62,6 +65,9 @@ app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
 app.command("mcp")(mcp.mcp)
 app.command("query")(query.query)
+app.command("failures")(failures.failures)
+app.command("queue")(queue.queue)
+app.command("unknown")(unknown.unknown)
 app.command("demo")(demo.demo)
 app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
