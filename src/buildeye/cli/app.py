@@ -10,9 +10,11 @@ from buildeye.cli import (
     deploy,
     explain,
     failures,
+    flaky,
     ingest,
     mcp,
     monitor,
+    quarantine,
     query,
     queue,
     rules,
@@ -20,6 +22,7 @@ from buildeye.cli import (
     stages,
     streaks,
     sync,
+    testcases,
     unknown,
     verdict,
 )
@@ -68,6 +71,9 @@ app.command("query")(query.query)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
+app.add_typer(testcases.app, name="tests")
+app.command("flaky")(flaky.flaky)
+app.add_typer(quarantine.app, name="quarantine")
 app.command("demo")(demo.demo)
 app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
