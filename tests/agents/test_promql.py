@@ -48,7 +48,7 @@ def test_a_number_that_is_none_is_text(asking: Agent) -> None:
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ("no_such_metric", "no metric that the expression names exists"),
+        ("no_such_metric", "there is no metric no_such_metric"),
         ('gha_running_jobs{name="x"}', "no series fits"),
     ],
 )

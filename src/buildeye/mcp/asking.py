@@ -1,17 +1,18 @@
 """The tools that take a question in its own language: SQL behind the guard, and PromQL."""
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, Final
 
 from mcp_types import CallToolResult
 from pydantic import Field
 
 from buildeye.ask.answer import Answer
-from buildeye.ask.prometheus import prometheus_of
+from buildeye.ask.macros import Span
+from buildeye.ask.promql import Measured, ask_promql
+from buildeye.ask.routing import prom_source
 from buildeye.ask.series import Series
-from buildeye.ask.sources import PromSource
-from buildeye.ask.sql import WarehouseSource, ask_sql, limits_of
+from buildeye.ask.sql import ask_sql, limits_of
 from buildeye.mcp.desk import Desk
 from buildeye.mcp.quoting import QUOTED, fitting, plain, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
@@ -92,8 +93,8 @@ class AskTools:
         limit: Annotated[int, Field(ge=1, le=1_000, description="Rows told at most.")] = 100,
     ) -> Annotated[CallToolResult, SqlAnswer]:
         """See the words about it above."""
-        with self._desk.warehouse() as warehouse:
-            found = ask_sql(WarehouseSource(warehouse), query, parameters, limits_of(self._desk.settings))
+        with self._desk.sql() as source:
+            found = ask_sql(source, query, parameters, limits_of(self._desk.settings))
         columns = _distinct(found.columns)
         kept, cut = fitting(dict(zip(columns, row, strict=True)) for row in found.rows[:limit])
         left_out = cut + max(0, len(found.rows) - limit)
@@ -130,22 +131,13 @@ class AskTools:
             raise UsageError("until and step belong to a range query; say since when, such as 6h")
         if since and time:
             raise UsageError("time asks for one moment and since for a range; give one of them")
-        server = prometheus_of(self._desk.settings)
-        if server is None:
-            raise UsageError("there is no Prometheus here: set prometheus.url in the configuration of build-eye")
-        with server:
-            if since:
-                begin, end = moment("since", since, now), moment("until", until or "now", now)
-                found = server.query_range(expression, begin, end, _step(step, begin, end))
-            else:
-                begin = end = moment("time", time, now) if time else now
-                found = server.query(expression, begin if time else None)
-            warnings = [] if found else [_why_empty(server, expression, begin, end if since else None)]
-        kept, cut = fitting(_series(each) for each in found[:limit])
-        left_out = cut + max(0, len(found) - limit)
-        return answer(
-            {"series": kept, "left_out": left_out, "warnings": warnings}, _series_text(found, kept, left_out, warnings)
-        )
+        span = _span(since, until, step, now) if since else None
+        with prom_source(self._desk.settings, None, None) as source:
+            found = ask_promql(source, expression, moment("time", time, now) if time else None, span)
+        kept, cut = fitting(_series(each) for each in found.series[:limit])
+        left_out = cut + max(0, len(found.series) - limit)
+        structured = {"series": kept, "left_out": left_out, "warnings": _warnings(found)}
+        return answer(structured, _series_text(found.series[: len(kept)], structured))
 
 
 def _distinct(columns: Sequence[str]) -> list[str]:
@@ -173,33 +165,35 @@ def _cell(value: Any) -> str:
     return " ".join(str(value).split())
 
 
-def _step(text: str, begin: datetime, end: datetime) -> timedelta:
-    """The step that is meant. UsageError: it gives more points than are told."""
-    span = max(end - begin, timedelta(0))
-    step = duration("step", text) if text else max(timedelta(seconds=15), span / 60)
-    if span / step > MOST_POINTS:
-        least = int(span.total_seconds() / MOST_POINTS) + 1
+def _span(since: str, until: str, step: str, now: datetime) -> Span:
+    """The time that is meant. UsageError: its step gives more points than are told."""
+    begin, end = moment("since", since, now), moment("until", until or "now", now)
+    span = Span.of(begin, end, duration("step", step) if step else None)
+    if (end - begin) / span.step > MOST_POINTS:
+        least = int((end - begin).total_seconds() / MOST_POINTS) + 1
         raise UsageError(f"that is more than {MOST_POINTS:,} points a series; take a step of at least {least}s")
-    return step
+    return span
 
 
-def _why_empty(server: PromSource, expression: str, begin: datetime, end: datetime | None) -> str:
-    known = server.metrics_in(expression, begin - timedelta(days=1), end or begin)
-    if known:
-        return f"no series fits, though {', '.join(known)} exists there: its labels or the time do not"
-    return "no metric that the expression names exists there"
+def _warnings(found: Measured) -> list[str]:
+    """Why an answer is empty."""
+    if found.series:
+        return []
+    if found.unknown:
+        return [f"there is no metric {', '.join(found.unknown)} there"]
+    return ["no series fits: the labels or the time do not"]
 
 
 def _series(each: Series) -> dict[str, Any]:
     return {"labels": each.labels, "points": [{"at": point.at, "value": point.value} for point in each.points]}
 
 
-def _series_text(found: Sequence[Series], kept: Sequence[Any], left_out: int, warnings: Sequence[str]) -> str:
-    more = f", {left_out:,} left out" if left_out else ""
-    lines = [f"{len(kept):,} series{more}.", *(f"warning: {plain_text(warning)}" for warning in warnings)]
-    if kept:
-        lines.append(QUOTED)
-    return told([*lines, *(quoted(_series_line(each)) for each in found[: len(kept)])])
+def _series_text(shown: Sequence[Series], structured: Mapping[str, Any]) -> str:
+    more = f", {structured['left_out']:,} left out" if structured["left_out"] else ""
+    lines = [f"{len(shown):,} series{more}."]
+    lines += [f"warning: {plain_text(warning)}" for warning in structured["warnings"]]
+    lines += [QUOTED] if shown else []
+    return told([*lines, *(quoted(_series_line(each)) for each in shown)])
 
 
 def _series_line(each: Series) -> str:

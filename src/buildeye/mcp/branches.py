@@ -1,4 +1,4 @@
-"""The tools about a branch: which jobs fail since when."""
+"""The tools about a branch: which jobs fail since when, and which fail most."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from mcp_types import CallToolResult
 from pydantic import Field
 
+from buildeye.insight import failures
 from buildeye.insight.streakrows import as_row, brief, named
 from buildeye.insight.streaks import Streak, streaks_of
 from buildeye.mcp.desk import Desk
@@ -14,6 +15,10 @@ from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
 
 Repository = Annotated[str, Field(max_length=200, description="OWNER/REPO; '' is that of the settings.")]
+Since = Annotated[
+    str,
+    Field(min_length=1, max_length=60, description="From when on: 12h, 7d, 4w (ago), or a date such as 2026-11-01."),
+]
 Branch = Annotated[str, Field(max_length=300, description="A branch; '' is that of the settings.")]
 
 
@@ -62,6 +67,53 @@ class StreaksAnswer(Shape):
     left_out: int
 
 
+class CauseCount(Shape):
+    """How many failures have a cause."""
+
+    cause: str
+    failures: int
+
+
+class SignatureFailures(Shape):
+    """How many failures look alike."""
+
+    signature: str
+    failures: int
+
+
+class FailingRow(Shape):
+    """A job's failures; all counts are of distinct jobs, re-runs included."""
+
+    name: str
+    workflows: list[str]
+    failures: int = Field(description="That ended as failure; `timed_out` are apart.")
+    runs: int = Field(description="Failures, time-outs and passes.")
+    rate: float = Field(description="failures / runs, 0 to 1.")
+    rate_low: float = Field(description="With rate_high where the rate truly lies, with 95 % (Wilson).")
+    rate_high: float
+    timed_out: int
+    last_failure: datetime
+    cause: str | None = Field(description="The cause most of the judged failures have.")
+    causes: list[CauseCount]
+    unjudged: int
+    flaky: int = Field(description="Failures that are held to be flaky, whatever their cause.")
+    signature: str | None
+    signatures: list[SignatureFailures]
+    undiagnosed: int
+    run_id: int = Field(description="Of the newest failure: ask explain_run.")
+    job_id: int
+
+
+class FailuresAnswer(Shape):
+    """Failing jobs of a branch, most failures first."""
+
+    repository: str
+    branch: str
+    since: datetime
+    failures: list[FailingRow]
+    left_out: int = Field(description="Of those asked for, not told for want of room; `limit` cuts before.")
+
+
 class BranchTools:
     """Answers what fails on a branch."""
 
@@ -70,7 +122,10 @@ class BranchTools:
 
     def tools(self) -> list[ReadingTool]:
         """The tools."""
-        return [tool(self.streaks, "streaks", "Which jobs fail since when?")]
+        return [
+            tool(self.streaks, "streaks", "Which jobs fail since when?"),
+            tool(self.failures, "failures", "Which jobs fail most?"),
+        ]
 
     def streaks(
         self,
@@ -89,8 +144,7 @@ class BranchTools:
         Runs of pull requests do not count. Cancelled, skipped and pending are no result; a re-run that passed ends a
         streak. No streak means: every job passed where it last had a result.
         """
-        named_repository = self._desk.repository(repository)
-        meant = branch.strip() or self._desk.settings.target_repository.branch
+        named_repository, meant = self._desk.repository(repository), self._desk.branch(branch)
         wanted = named(job)
         with self._desk.warehouse() as warehouse:
             every = streaks_of(warehouse, named_repository, meant, commits, minimum)
@@ -101,6 +155,32 @@ class BranchTools:
             "left_out": cut + max(0, len(found) - limit),
         }  # fmt: skip
         return answer(structured, _streak_text(structured, found[: len(kept)]))
+
+    def failures(
+        self,
+        branch: Branch = "",
+        repository: Repository = "",
+        since: Since = "14d",
+        limit: Annotated[int, Field(ge=1, le=200, description="Jobs told at most.")] = 10,
+    ) -> Annotated[CallToolResult, FailuresAnswer]:
+        """Say which CI jobs failed most on a branch in a time: how often of how many runs, how sure that rate is, whose
+        problem the failures are (code, infrastructure, ...), and as what they fail.
+
+        Counts what PyTorch's guide counts: distinct jobs with conclusion failure whose head_branch it is, ended since
+        then. A job that fails now may not be among them, and the other way round: for that ask streaks.
+        """
+        named_repository, meant = self._desk.repository(repository), self._desk.branch(branch)
+        begin, end = self._desk.window(since)
+        with self._desk.warehouse() as warehouse:
+            found = failures.top_failures(warehouse, named_repository, meant, begin, end, limit)
+        kept, cut = fitting(failures.as_row(each) for each in found)
+        structured = {
+            "repository": named_repository, "branch": meant, "since": begin, "failures": kept, "left_out": cut,
+        }  # fmt: skip
+        where = f"{plain_text(named_repository)} {plain_text(meant)} since {begin:%Y-%m-%d %H:%M} UTC"
+        lines = [f"{where}: {len(found) or 'no'} {'job' if len(found) == 1 else 'jobs'} failed."]
+        lines += [QUOTED] if kept else []
+        return answer(structured, told([*lines, *(quoted(_failing_line(each)) for each in kept)]))
 
 
 def _streak_text(structured: dict[str, Any], found: Sequence[Streak]) -> str:
@@ -124,3 +204,11 @@ def _streak_line(each: Streak) -> str:
     ways = ", ".join(f"{count}x {brief(signature)}" for signature, count in each.signatures[:3]) or "not diagnosed"
     plus = "+" if each.clipped else ""
     return f"{each.job}: {each.length}{plus} in a row since {begun}; failed {each.failure_rate:.0%}; fails as {ways}"
+
+
+def _failing_line(row: dict[str, Any]) -> str:
+    whose = f"{row['cause']} {row['causes'][0]['failures']}x" if row["cause"] else "not judged"
+    ways = brief(row["signature"]) if row["signature"] else "not diagnosed"
+    rate = f"{row['rate']:.0%} ({row['rate_low']:.0%} to {row['rate_high']:.0%})"
+    failed = f"{row['failures']} of {row['runs']} failed, {rate}"
+    return f"{row['name']}: {failed}; whose: {whose}; as {ways}; run {row['run_id']}"

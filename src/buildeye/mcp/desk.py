@@ -6,10 +6,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+from buildeye.ask.routing import sql_source
+from buildeye.ask.sources import SqlSource
+from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
-from buildeye.model import OutsideError
+from buildeye.model import OutsideError, UsageError
+from buildeye.model.times import moment
 from buildeye.warehouse import Warehouse, open_warehouse
-from buildeye.warehouse.connection import Embedded, parse_dsn
+from buildeye.warehouse.connection import Embedded, Server, parse_dsn
 
 Opened = Callable[[], AbstractContextManager[Warehouse]]
 """Opens the warehouse for one question."""
@@ -31,6 +35,28 @@ class Desk:
     def repository(self, named: str) -> str:
         """The repository (`owner/name`) that is meant; '' is that of the settings."""
         return named.strip() or self.settings.target_repository.full_name
+
+    def branch(self, named: str) -> str:
+        """The branch that is meant; '' is that of the settings."""
+        return named.strip() or self.settings.target_repository.branch
+
+    def window(self, since: str) -> tuple[datetime, datetime]:
+        """From a time such as `7d` or a date until now. UsageError: it is none, or not over yet."""
+        end = self.now()
+        begin = moment("since", since, end)
+        if begin >= end:
+            raise UsageError(f'since is "{since}", which is not over yet; give a time before now, such as 7d')
+        return begin, end
+
+    @contextmanager
+    def sql(self) -> Iterator[SqlSource]:
+        """Where SQL is asked: a server with the tables it has, else the warehouse."""
+        if isinstance(parse_dsn(self.settings.storage.warehouse_dsn), Server):
+            with sql_source(self.settings, None, None) as server:
+                yield server
+            return
+        with self.warehouse() as warehouse:
+            yield WarehouseSource(warehouse)
 
 
 def desk_of(settings: Settings, now: Callable[[], datetime], warehouse: Warehouse | None = None, *,
