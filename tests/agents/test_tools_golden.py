@@ -5,6 +5,7 @@ After a wanted change write it anew with `BLESS=1` and read the difference like 
 
 import json
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,3 +39,9 @@ def test_words_about_a_tool_are_short_enough_to_be_read_each_time() -> None:
     assert {
         tool["name"]: len(tool["description"]) for tool in listed(local=True) if len(tool["description"]) > 1500
     } == {}
+
+
+def test_every_tool_is_documented_and_no_other() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|", page.partition("## Tools")[2].partition("## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(tool["name"] for tool in listed(local=True))
