@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -96,13 +95,13 @@ class _Door:
         if refused is not None:
             await refused(scope, receive, send)
             return
-        manager = StreamableHTTPSessionManager(
-            self._server._lowlevel_server,
+        self._server.streamable_http_app(
             json_response=True,
-            stateless=True,
-            security_settings=self._security,
+            stateless_http=True,
+            transport_security=self._security,
             max_request_body_size=MOST_BODY_BYTES,
         )
+        manager = self._server.session_manager  # a new one each time: it lives as long as one request
         async with manager.run():
             await manager.handle_request(scope, receive, send)
 
