@@ -44,8 +44,13 @@ def source() -> Iterator[WarehouseSource]:
             Limits(),
             r"reads more than 10 rows .*SETTINGS of the query",
         ),
+        (
+            SUM + " SETTINGS max_execution_time = 1",
+            Limits(),
+            r"longer than 1 second .* or raise max_execution_time in the SETTINGS of the query",
+        ),
     ],
-    ids=["time", "memory", "rows", "bytes", "rows to read"],
+    ids=["time", "memory", "rows", "bytes", "rows to read", "of the query itself"],
 )
 def test_a_query_over_a_limit_names_it(source: WarehouseSource, sql: str, limits: Limits, said: str) -> None:
     with pytest.raises(UsageError, match=said):

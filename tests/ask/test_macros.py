@@ -20,6 +20,7 @@ DAY = "(d >= toDate('2026-12-01') AND d <= toDate('2026-12-01'))"
     [
         ("$__timeFilter(t)", f"(t >= {A} AND t <= {B})"),
         ("$__timeFilter( f(a, [1, 2]) )", f"(f(a, [1, 2]) >= {A} AND f(a, [1, 2]) <= {B})"),
+        ("$__timeFilter(f(`a)b`, ',)'))", f"(f(`a)b`, ',)') >= {A} AND f(`a)b`, ',)') <= {B})"),
         ("$__timeFilter_ms(t)", f"(t >= {A_MS} AND t <= {B_MS})"),
         ("$__dateFilter(d)", DAY),
         ("$__dateTimeFilter(d, t)", f"({DAY} AND (t >= {A} AND t <= {B}))"),

@@ -16,6 +16,7 @@ from buildeye.model import Case, CaseRun, Origin, Outcome
 from buildeye.simulator import Past, build_busy_day, build_past
 from buildeye.warehouse import open_warehouse
 from tests.ask.server import every, running
+from tests.ask.test_prometheus import READER, USERS
 from tests.cli.program import Answer, build_eye
 
 NOW = datetime.now(UTC).replace(second=0, microsecond=0)
@@ -313,6 +314,8 @@ def test_values_of_every_type_are_json() -> None:
 @pytest.mark.usefixtures("here")
 def test_columns_of_one_name_are_told_apart_and_nothing_steers_the_terminal() -> None:
     assert json.loads(sql("SELECT 1, 1, 2 AS a", "-o", "json").out) == [{"1": 1, "1_2": 1, "a": 2}]
+    assert sql("SELECT 'a\\nb' AS a, 1 AS b").out == " a    b\n a b  1\n"
+    assert sql("SHOW CREATE TABLE default.push").out.startswith(" statement\n CREATE TABLE default.push\n (\n     `rep")
     assert "\x1b" not in sql("SELECT '\\x1b[31mred' AS a, 1 AS b").out
 
 
@@ -325,7 +328,7 @@ def test_rows_of_more_columns_than_fit_stand_one_below_the_other() -> None:
 @pytest.mark.usefixtures("here")
 def test_a_limit_says_how_many_rows_it_left_out() -> None:
     answer = sql(ROWS, "--limit", "3", "-o", "csv")
-    assert (answer.out, answer.err) == ("n,square\n0,0\n1,1\n2,4\n", "1 more rows are not shown; --limit 0 shows all\n")
+    assert (answer.out, answer.err) == ("n,square\n0,0\n1,1\n2,4\n", "1 more row is not shown; --limit 0 shows all\n")
     long = sql("SELECT number FROM numbers(1500)")
     assert len(long.out.splitlines()) == 1001 and long.err.startswith("500 more rows are not shown")
     assert len(json.loads(sql("SELECT number FROM numbers(1500)", "-o", "json").out)) == 1500
@@ -345,6 +348,7 @@ def test_warnings_of_the_guard_go_to_standard_error() -> None:
     answer = sql("SELECT count() FROM default.workflow_job", "-o", "json")
     assert json.loads(answer.out)[0]["count()"] > 4000
     assert "covers several repositories: add repository_full_name" in answer.err
+    assert "FORMAT CSV is left out" in sql("SELECT 1 FORMAT CSV").err
 
 
 @pytest.mark.usefixtures("here")
@@ -409,6 +413,18 @@ def test_without_the_guard_the_owner_may_write(folder: Path) -> None:
     mine("INSERT INTO default.notes VALUES ('a')")
     assert json.loads(mine("SELECT text FROM default.notes;").out) == [{"text": "a"}]
     assert "no table default.notes" in sql("SELECT text FROM default.notes", code=2).err
+
+
+def test_a_prometheus_that_does_not_let_one_in_is_an_outside_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path, {"up": [(NOW, 1.0)]}, USERS) as url:
+        monkeypatch.setenv("BUILD_EYE_PROMETHEUS__URL", url)
+        monkeypatch.setenv("PROMETHEUS_TOKEN", READER + "-of-nobody")
+        refused = promql("up", code=3)
+        assert "answered 401: PROMETHEUS_TOKEN is missing, wrong" in refused.err and READER not in refused.err
+        monkeypatch.setenv("PROMETHEUS_TOKEN", READER)
+        assert promql("up", "-o", "csv").out.startswith("__name__,time,value\nup,")
 
 
 def test_a_server_that_is_down_is_an_outside_failure(monkeypatch: pytest.MonkeyPatch) -> None:

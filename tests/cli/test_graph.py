@@ -49,6 +49,8 @@ def test_a_table_is_bars_of_its_first_numbers_by_the_texts_before_them() -> None
 def test_numbers_before_their_name_are_named_all_the_same() -> None:
     assert picture(["n", "name"], [[2, "a"], [1, "b"]], PAPER).splitlines()[1].split()[:2] == ["a", "2"]
     assert picture(["n"], [[2], [1]], PAPER).splitlines()[1].split()[0] == "2"
+    hours = picture(["hour", "jobs"], [[9, 40], [10, 20]], PAPER).splitlines()
+    assert hours[0] == " jobs" and [line.split()[:2] for line in hours[1:]] == [["9", "40"], ["10", "20"]]
     assert picture(["job", "n"], [["unit", 4]], PAPER).splitlines()[1].split()[:2] == ["unit", "4"]
 
 
@@ -74,8 +76,8 @@ def test_what_has_no_numbers_is_said_to_have_none(columns: list[str], rows: list
 
 def test_a_plot_has_a_scale_an_axis_and_a_legend() -> None:
     lines = plot([("up", list(zip(HOURS, [0.0, 1, 2, 3, 4], strict=True)))], PAPER).splitlines()
-    assert lines[0].startswith("    4 │") and lines[0].endswith("●")
-    assert lines[HEIGHT - 1].startswith("    0 │●")
+    assert lines[0].startswith(" 4 │") and lines[0].endswith("●")
+    assert lines[HEIGHT - 1].startswith(" 0 │●") and lines[HEIGHT // 2].startswith(" 2 │")
     assert "12:00" in lines[HEIGHT + 1] and lines[HEIGHT + 1].endswith("16:00 UTC 2026-12-01")
     assert lines[-1] == " ● up  last 4, most 4"
     assert max(map(cells, lines)) <= 60
@@ -90,6 +92,12 @@ def test_the_highest_eight_of_many_lines_are_drawn_and_the_rest_is_counted() -> 
     drawn = plot([(f"n{number}", [(at, float(number)) for at in HOURS]) for number in range(12)], PAPER)
     assert "● n11" in drawn and "◇ n4" in drawn and "n3 " not in drawn
     assert "4 more, with lower numbers or none, are not drawn" in drawn
+
+
+def test_a_line_ends_where_numbers_are_missing() -> None:
+    minutes = [NOON + timedelta(minutes=minute) for minute in (0, 1, 2, 3, 57, 58, 59, 60)]
+    bottom = plot([("a", [(at, 0.0) for at in minutes])], PAPER).splitlines()[HEIGHT - 1]
+    assert bottom.count("●") < 12 and "   " in bottom.strip(" 0│")
 
 
 def test_numbers_below_zero_and_one_moment_are_drawn() -> None:

@@ -10,11 +10,16 @@ _MIB: Final = 1024**2
 
 
 class OverLimit(UsageError):
-    """A query cost more than it may (exit 2); `setting` is ClickHouse's name of the limit."""
+    """A query cost more than it may (exit 2); `setting` is ClickHouse's name of the limit, `remedy` how to raise it."""
 
-    def __init__(self, message: str, setting: str) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, setting: str, remedy: str = "") -> None:
+        super().__init__(f"{message}, {remedy}" if remedy else message)
+        self._message = message
         self.setting = setting
+
+    def of_the_query(self) -> "OverLimit":
+        """The same for a limit that the query has set itself, lower than that of the settings."""
+        return OverLimit(self._message, self.setting, _in_the_query(self.setting))
 
 
 def over_limit(code: int, reason: str, settings: Mapping[str, int | str]) -> OverLimit | None:
@@ -43,8 +48,12 @@ def _told(setting: str, settings: Mapping[str, int | str], reason: str) -> OverL
     value = settings.get(setting)
     if not isinstance(value, int):
         return OverLimit(f"the query went over a limit of the server ({reason}); {narrow}", setting)
-    raised = f"or raise {key}" if key else f"or raise {setting} in the SETTINGS of the query"
-    return OverLimit(f"the query {what.format(_amount(setting, value))} ({setting}); {narrow}, {raised}", setting)
+    remedy = f"or raise {key}" if key else _in_the_query(setting)
+    return OverLimit(f"the query {what.format(_amount(setting, value))} ({setting}); {narrow}", setting, remedy)
+
+
+def _in_the_query(setting: str) -> str:
+    return f"or raise {setting} in the SETTINGS of the query"
 
 
 def _amount(setting: str, value: int) -> str:

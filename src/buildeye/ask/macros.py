@@ -73,8 +73,11 @@ def _arguments(sql: str, at: int) -> tuple[tuple[str, ...], int]:
     """What stands in the parentheses behind a macro, cut at commas, and where they end."""
     if not sql.startswith("(", at):
         return (), at
-    depth, start, given = 0, at + 1, []
-    for end in range(at, len(sql)):
+    depth, start, end, given = 0, at + 1, at - 1, []
+    while (end := end + 1) < len(sql):
+        if (piece := _PIECE.match(sql, end)) and piece["macro"] is None:
+            end = piece.end() - 1
+            continue
         match sql[end]:
             case "(" | "[":
                 depth += 1

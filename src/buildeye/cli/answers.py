@@ -37,9 +37,15 @@ def show(answer: "Answer", form: AnswerForm, limit: int | None = None) -> None:
     if not answer.rows:
         typer.echo("no rows", err=True)
     if cut.left_out:
-        typer.echo(f"{cut.left_out:,} more rows are not shown; --limit 0 shows all", err=True)
+        tell_left_out(cut.left_out, "row")
     elif cut.left_out is None:
         typer.echo("the source left out more rows; ask for fewer", err=True)
+
+
+def tell_left_out(number: int, what: str) -> None:
+    """Say on standard error that so many rows, or what else, are not shown."""
+    more = f"1 more {what} is" if number == 1 else f"{number:,} more {what.removesuffix('s')}s are"
+    typer.echo(f"{more} not shown; --limit 0 shows all", err=True)
 
 
 def limited(answer: "Answer", form: AnswerForm, limit: int | None) -> "Answer":
@@ -64,10 +70,15 @@ def shown(answer: "Answer", form: AnswerForm) -> str:
 
 
 def fitting(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table as wide as the terminal; one row below the other where so many columns cannot be read side by side."""
+    """A table as wide as the terminal; one row below the other where so many columns cannot be read side by side.
+
+    A single text of several lines keeps its lines.
+    """
     from buildeye.cli.tables import GAP, table
     from buildeye.cli.terminal import cells, look_of
 
+    if len(columns) == len(rows) == 1 and isinstance(rows[0][0], str) and "\n" in rows[0][0]:
+        return "\n".join((f" {columns[0]}", *(f" {_cell(line)}" for line in rows[0][0].splitlines())))
     width = look_of(sys.stdout, os.environ).width
     texts = [[_cell(each) for each in row] for row in rows]
     if (_LEAST + GAP) * len(columns) < width or not rows:
@@ -123,10 +134,10 @@ def _cell(given: Any) -> str:
         case datetime():
             return _time(given)
         case float():
-            return f"{given:.10g}"
+            return f"{given:.15g}"
         case list() | dict():
             return strip_controls(json.dumps(given, default=datetime.isoformat, ensure_ascii=False))
-    return strip_controls(str(given)).replace("\n", " ")
+    return strip_controls(" ".join(str(given).splitlines()))
 
 
 def _time(at: datetime) -> str:

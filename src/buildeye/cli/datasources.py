@@ -220,16 +220,15 @@ def _text(given: str) -> str:
     """What was typed, or what stands in the file or the input it names."""
     from buildeye.model import UsageError
 
-    if given == "-":
-        return sys.stdin.read()
-    if not given.startswith("@"):
+    if given != "-" and not given.startswith("@"):
         return given
+    place = "standard input" if given == "-" else given[1:]
     try:
-        return Path(given[1:]).read_text("utf-8")
+        return sys.stdin.read() if given == "-" else Path(place).read_text("utf-8")
     except OSError as error:
-        raise UsageError(f"{given[1:]} cannot be read ({error.strerror}); give another file behind @") from error
+        raise UsageError(f"{place} cannot be read ({error.strerror}); give another file behind @") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{given[1:]} is no text in UTF-8; give another file behind @") from error
+        raise UsageError(f"{place} is no text in UTF-8; write the query in UTF-8") from error
 
 
 def _span(since: str | None, start: str | None, end: str | None, step: str | None, at: datetime) -> "Span | None":

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final
@@ -15,9 +15,8 @@ from buildeye.cli.terminal import Look, cells, cut, look_of
 Line = tuple[str, Sequence[tuple[datetime, float]]]
 """A name, and numbers over time."""
 
-HEIGHT: Final = 12
-"""Lines of a plot."""
-_LABEL: Final = 40  # cells that a name takes at most
+HEIGHT: Final = 13
+"""Lines of a plot; odd, so that one is in the middle."""
 _MOST_LINES: Final = 8
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _MARKS: Final = "●▲■◆○△□◇"
@@ -48,7 +47,8 @@ def paper_of() -> Paper:
 def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper | None = None) -> str:
     """A table as a picture: lines where a column holds times, else bars of the first column of numbers.
 
-    Bars are named by the columns of text before it. What has no numbers is said to have none.
+    Bars are named by the columns of text before it; where there is no text, the first numbers name bars of the second.
+    What has no numbers is said to have none.
     """
     chosen = paper or paper_of()
     if not rows:
@@ -62,8 +62,8 @@ def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper 
         lines = _lines_of(columns, rows, timed, numeric)
         if any(len({at for at, _ in points}) > 1 for _, points in lines):
             return plot(lines, chosen)
-    at = numeric[0]
     texts = [each for each in range(len(columns)) if each not in numeric]
+    at, texts = (numeric[0], texts) if texts or len(numeric) == 1 else (numeric[1], numeric[:1])
     varied = [each for each in texts if len(set(map(_text, held[each]))) > 1] or texts[:1]
     names = [each for each in varied if each < at] or varied[:1]
     labels = [" ".join(filter(None, (_text(row[each]) for each in names))) for row in rows]
@@ -74,7 +74,7 @@ def bars(labels: Sequence[str], values: Sequence[float], paper: Paper | None = N
     """A bar a number, named; numbers below zero have theirs drawn with another sign."""
     chosen = paper or paper_of()
     numbers = [_told(each) for each in values]
-    room = min(_LABEL, max(map(cells, labels), default=0))
+    room = min(chosen.look.width // 2, max(map(cells, labels), default=0))
     wide = max(map(len, numbers), default=0)
     width = max(8, chosen.look.width - room - wide - 4)
     most = max((abs(each) for each in values if math.isfinite(each)), default=0.0)
@@ -121,10 +121,11 @@ def plot(lines: Sequence[Line], paper: Paper | None = None) -> str:
 def _drawn(
     lines: Sequence[Line], paper: Paper, span: tuple[float, float], time: tuple[datetime, datetime], width: int
 ) -> list[str]:
-    """The field of the plot, top first; where marks meet, the line named first is seen."""
+    """The field of the plot, top first; where marks meet, the line named first is seen. Over gaps nothing is drawn."""
     low, high = span
     length = (time[1] - time[0]).total_seconds() or 1.0
     field: list[list[int | None]] = [[None] * width for _ in range(HEIGHT)]
+    gap = 3 * _usual_step(lines)
     for place in reversed(range(len(lines))):
         spots = [
             (
@@ -133,7 +134,11 @@ def _drawn(
             )
             for at, value in lines[place][1]
         ]
-        for (x, y), (next_x, next_y) in pairwise(spots):
+        for ((at, _), (after, _)), ((x, y), (next_x, next_y)) in zip(
+            pairwise(lines[place][1]), pairwise(spots), strict=True
+        ):
+            if after - at > gap:
+                continue
             for between in range(x, next_x):
                 field[y + round((next_y - y) * (between - x) / (next_x - x))][between] = place
         for x, y in spots:
@@ -144,13 +149,15 @@ def _drawn(
     ]
 
 
+def _usual_step(lines: Sequence[Line]) -> timedelta:
+    """The middle one of the times between two neighbours; three times as much without a number is a gap."""
+    steps = sorted(after - at for _, points in lines for (at, _), (after, _) in pairwise(points) if after > at)
+    return steps[len(steps) // 2] if steps else timedelta()
+
+
 def _scale(low: float, high: float) -> dict[int, str]:
     """The numbers beside the top, the middle and the bottom line."""
-    return {
-        0: _told(high),
-        HEIGHT // 2: _told(low + (high - low) * (1 - (HEIGHT // 2) / (HEIGHT - 1))),
-        HEIGHT - 1: _told(low),
-    }
+    return {0: _told(high), HEIGHT // 2: _told((low + high) / 2), HEIGHT - 1: _told(low)}
 
 
 def _axis(first: datetime, last: datetime, left: int, paper: Paper) -> list[str]:

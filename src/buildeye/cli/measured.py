@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from buildeye.cli.answers import show
+from buildeye.cli.answers import show, tell_left_out
 from buildeye.cli.asked import AnswerForm
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def show_measured(
         kept = series[: limit or len(series)]
         named = zip(names_of(kept), kept, strict=True)
         typer.echo(plot([(name, [(point.at, point.value) for point in each.points]) for name, each in named]))
-        _tell_left_out(len(series) - len(kept), "series")
+        _tell_rest(series, kept)
     elif series:
         show(_answer(series, form, is_range=is_range), form, limit)
     return 1 if measured.unknown else 0
@@ -96,12 +96,12 @@ def _show_prometheus_form(series: "Sequence[Series]", form: AnswerForm, limit: i
         import yaml
 
         typer.echo(yaml.safe_dump(told, sort_keys=False, allow_unicode=True).rstrip("\n"))
-    _tell_left_out(len(series) - len(kept), "series")
+    _tell_rest(series, kept)
 
 
-def _tell_left_out(number: int, what: str) -> None:
-    if number:
-        typer.echo(f"{number:,} more {what} are not shown; --limit 0 shows all", err=True)
+def _tell_rest(series: "Sequence[Series]", kept: "Sequence[Series]") -> None:
+    if len(kept) < len(series):
+        tell_left_out(len(series) - len(kept), "series")
 
 
 def _answer(series: "Sequence[Series]", form: AnswerForm, *, is_range: bool) -> "Answer":
