@@ -78,8 +78,8 @@ class QueueDepth:
 class QueueBucket:
     """One stretch of time, `begin` up to `end`.
 
-    `queued` jobs waited at some time in it, so that a long wait counts in many stretches. `assigned` and `running` are means
-    over it. `waiting`: of the jobs that still wait at its end; `started`: of those that started in it.
+    `queued` jobs waited at some time in it, so that a long wait counts in many stretches. `assigned` and `running` are
+    means over it. `waiting`: of the jobs that still wait at its end; `started`: of those that started in it.
     """
 
     begin: datetime
