@@ -44,8 +44,8 @@ def test_a_server_lends_its_open_warehouse(tmp_path: Path) -> None:
 def test_a_server_that_others_reach_needs_a_token() -> None:
     with pytest.raises(UsageError, match="BUILD_EYE_TOKEN"):
         mcp_app(Settings(), now, host="0.0.0.0")
-    assert mcp_app(Settings(serve_token=SecretStr("sesame")), now, host="0.0.0.0")
-    assert mcp_app(Settings(), now, host="127.0.0.1")
+    mcp_app(Settings(serve_token=SecretStr("sesame")), now, host="0.0.0.0")
+    mcp_app(Settings(), now, host="127.0.0.1")
 
 
 def test_a_warehouse_that_another_process_holds_is_said_and_asked_again_later(tmp_path: Path) -> None:

@@ -61,9 +61,22 @@ def test_streaks_can_be_cut_and_say_so(agent: Agent) -> None:
     assert few["left_out"] == 0 or "left out" in text
 
 
-def test_a_branch_or_repository_without_streaks_is_said_to_have_none(agent: Agent) -> None:
-    found, text = agent.told("streaks", repository="nobody/nothing", branch="gone")
-    assert found["streaks"] == [] and "no job is on a streak" in text
+@pytest.mark.parametrize("tool", ["streaks", "failures", "queue"])
+def test_an_empty_answer_about_what_is_not_known_says_so(agent: Agent, filled: Filled, tool: str) -> None:
+    found, text = agent.told(tool, repository="nobody/nothing")
+    said = f"the warehouse holds nothing of nobody/nothing; it holds {filled.repository}"
+    assert found["warnings"] == [said] and f"warning: {said}" in text
+    if tool != "queue":
+        assert "knows no commit of gone" in agent.told(tool, branch="gone")[0]["warnings"][0]
+
+
+def test_a_window_may_end_at_an_earlier_commit(agent: Agent) -> None:
+    streak = agent.told("streaks")[0]["streaks"][0]
+    earlier, _ = agent.told("streaks", at=streak["first_bad"][:10].upper())
+    (same,) = [each for each in earlier["streaks"] if each["job"] == streak["job"]]
+    assert (same["streak"], same["last_bad"]) == (1, streak["first_bad"])
+    assert "has no commit" in agent.refused("streaks", at="0000000")
+    assert "at: " in agent.refused("streaks", at="main")
 
 
 def test_the_warehouse_is_free_for_others_between_two_questions(agent: Agent, filled: Filled) -> None:

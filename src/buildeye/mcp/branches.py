@@ -11,6 +11,7 @@ from buildeye.insight import failures
 from buildeye.insight.streakrows import as_row, brief, named
 from buildeye.insight.streaks import Streak, streaks_of
 from buildeye.mcp.desk import Desk
+from buildeye.mcp.emptiness import why_nothing
 from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
 
@@ -65,6 +66,7 @@ class StreaksAnswer(Shape):
     commits: int = Field(description="How many of its newest commits were looked at, at most.")
     streaks: list[StreakRow]
     left_out: int
+    warnings: list[str]
 
 
 class CauseCount(Shape):
@@ -112,6 +114,7 @@ class FailuresAnswer(Shape):
     since: datetime
     failures: list[FailingRow]
     left_out: int = Field(description="Of those asked for, not told for want of room; `limit` cuts before.")
+    warnings: list[str]
 
 
 class BranchTools:
@@ -132,6 +135,9 @@ class BranchTools:
         branch: Branch = "",
         repository: Repository = "",
         commits: Annotated[int, Field(ge=1, le=5_000, description="How many of its newest commits to look at.")] = 100,
+        at: Annotated[
+            str, Field(pattern="^([0-9a-fA-F]{7,40})?$", description="A commit: as if it were the branch's newest.")
+        ] = "",
         job: Annotated[
             str, Field(max_length=300, description="Only jobs whose name has this text, or fits this pattern.")
         ] = "",
@@ -142,17 +148,18 @@ class BranchTools:
         result, the commit and pull request it began with, the commits that may be to blame, and as what it fails.
 
         Runs of pull requests do not count. Cancelled, skipped and pending are no result; a re-run that passed ends a
-        streak. No streak means: every job passed where it last had a result.
+        streak. No streak and no warning means: every job passed where it last had a result.
         """
         named_repository, meant = self._desk.repository(repository), self._desk.branch(branch)
         wanted = named(job)
         with self._desk.warehouse() as warehouse:
-            every = streaks_of(warehouse, named_repository, meant, commits, minimum)
+            every = streaks_of(warehouse, named_repository, meant, commits, minimum, at.lower())
+            warnings = [] if every else why_nothing(warehouse, named_repository, meant)
         found = [each for each in every if wanted(each.job)]
         kept, cut = fitting(as_row(each) for each in found[:limit])
         structured = {
             "repository": named_repository, "branch": meant, "commits": commits, "streaks": kept,
-            "left_out": cut + max(0, len(found) - limit),
+            "left_out": cut + max(0, len(found) - limit), "warnings": warnings,
         }  # fmt: skip
         return answer(structured, _streak_text(structured, found[: len(kept)]))
 
@@ -173,12 +180,15 @@ class BranchTools:
         begin, end = self._desk.window(since)
         with self._desk.warehouse() as warehouse:
             found = failures.top_failures(warehouse, named_repository, meant, begin, end, limit)
+            warnings = [] if found else why_nothing(warehouse, named_repository, meant)
         kept, cut = fitting(failures.as_row(each) for each in found)
         structured = {
             "repository": named_repository, "branch": meant, "since": begin, "failures": kept, "left_out": cut,
+            "warnings": warnings,
         }  # fmt: skip
         where = f"{plain_text(named_repository)} {plain_text(meant)} since {begin:%Y-%m-%d %H:%M} UTC"
         lines = [f"{where}: {len(found) or 'no'} {'job' if len(found) == 1 else 'jobs'} failed."]
+        lines += [f"warning: {each}" for each in warnings]
         lines += [QUOTED] if kept else []
         return answer(structured, told([*lines, *(quoted(_failing_line(each)) for each in kept)]))
 
@@ -186,7 +196,8 @@ class BranchTools:
 def _streak_text(structured: dict[str, Any], found: Sequence[Streak]) -> str:
     where = f"{plain_text(structured['repository'])} {plain_text(structured['branch'])}"
     if not found:
-        return f"{where}: no job is on a streak (newest {structured['commits']} commits)."
+        said = f"{where}: no job is on a streak (newest {structured['commits']} commits)."
+        return "\n".join([said, *(f"warning: {each}" for each in structured["warnings"])])
     more = f", {structured['left_out']} more left out" if structured["left_out"] else ""
     counted = "1 streak" if len(found) == 1 else f"{len(found)} streaks"
     lines = [f"{where}: {counted} in the newest {structured['commits']} commits{more}.", QUOTED]

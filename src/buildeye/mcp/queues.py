@@ -10,6 +10,7 @@ from buildeye.insight.queuerows import now_row, over_rows
 from buildeye.insight.queues import QueueHistory, queue_now, queue_over
 from buildeye.mcp.branches import Repository
 from buildeye.mcp.desk import Desk
+from buildeye.mcp.emptiness import why_nothing
 from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
 from buildeye.model.times import duration
@@ -72,6 +73,7 @@ class QueueAnswer(Shape):
     now: list[QueueRow]
     over_time: list[QueueBucketRow]
     left_out: int
+    warnings: list[str]
 
 
 class QueueTools:
@@ -108,21 +110,27 @@ class QueueTools:
             at = self._desk.now()
             with self._desk.warehouse() as warehouse:
                 rows = [now_row(each) for each in queue_now(warehouse, named, at, label)]
-            return _answered("now", named, rows, limit, [_now_line(row) for row in rows])
+                warnings = [] if rows else why_nothing(warehouse, named)
+            return _answered("now", named, rows, limit, [_now_line(row) for row in rows], warnings)
         begin, end = self._desk.window(since)
         with self._desk.warehouse() as warehouse:
             queues = queue_over(warehouse, named, begin, end, duration("bucket", bucket), label)
+            warnings = [] if queues else why_nothing(warehouse, named)
         lines = [_pattern_line(each) for each in queues]
-        return _answered("over_time", named, [row for each in queues for row in over_rows(each)], limit, lines)
+        rows = [row for each in queues for row in over_rows(each)]
+        return _answered("over_time", named, rows, limit, lines, warnings)
 
 
-def _answered(which: str, repository: str, rows: list[dict[str, Any]], limit: int, lines: list[str]) -> CallToolResult:
+def _answered(
+    which: str, repository: str, rows: list[dict[str, Any]], limit: int, lines: list[str], warnings: list[str]
+) -> CallToolResult:
     kept, cut = fitting(rows[:limit])
     left_out = cut + max(0, len(rows) - limit)
-    structured = {"now": [], "over_time": [], "left_out": left_out} | {which: kept}
+    structured = {"now": [], "over_time": [], "left_out": left_out, "warnings": warnings} | {which: kept}
     head = f"{plain_text(repository)}: {len(lines) or 'no'} {'queue' if len(lines) == 1 else 'queues'}"
     more = f", {left_out} rows left out" if left_out else ""
-    return answer(structured, told([f"{head}{more}.", *([QUOTED] if lines else []), *map(quoted, lines)]))
+    said = [f"{head}{more}.", *(f"warning: {each}" for each in warnings)]
+    return answer(structured, told([*said, *([QUOTED] if lines else []), *map(quoted, lines)]))
 
 
 def _pattern_line(each: QueueHistory) -> str:
