@@ -13,6 +13,7 @@ from buildeye.cli import (
     flaky,
     ingest,
     login,
+    mcp,
     monitor,
     quarantine,
     query,
@@ -66,6 +67,8 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("mcp")(mcp.mcp)
+app.command("query")(query.query)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
