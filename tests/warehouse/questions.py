@@ -86,21 +86,93 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         ],
     ),
     "branch_commits": (
-        {"repository": REPOSITORY, "branch": "main", "limit": 3},
+        {"repository": REPOSITORY, "branch": "main", "limit": 3, "ending": ""},
         [
-            {"sha": "a" * 40, "at": at(0), "pull_request": 0},
+            {"sha": "a" * 40, "at": at(0), "pull_request": 0, "before": ""},
             {"sha": f"{9:040}", "at": at(-20), "pull_request": 9, "title": "Turn"},
             {"sha": f"{8:040}", "at": at(-30), "pull_request": 8, "title": "Turn"},
         ],
     ),
-    "branch_jobs": (
-        {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
+    "branch_letters": (
+        {"repository": REPOSITORY, "branch": "main", "commits": ["b" * 40, "a" * 40], "since": at(0)},
         [
-            {"sha": "a" * 40, "id": 1002, "conclusion": "cancelled", "name": "lint", "html_url": ""},
-            {"id": 901, "conclusion": "success", "signature": "", "html_url": ""},
-            {"id": 999, "conclusion": "failure", "signature": "other"},
-            {"id": 1001, "workflow_name": "CI", "signature": SIGNATURE, "html_url": "https://example.test/jobs/1001"},
-            {"id": 1004, "status": "completed", "conclusion": "success"},
+            {"workflow_name": "CI", "name": "lint", "letters": "~C", "failed": []},
+            {
+                "name": "unit (3.12)", "letters": "~F",
+                "failed": [
+                    (1, "X", 999, "other", "https://example.test/jobs/999"),
+                    (1, "X", 1001, SIGNATURE, "https://example.test/jobs/1001"),
+                ],
+            },
+        ],
+    ),
+    "top_failures": (
+        {"repository": REPOSITORY, "branch": "main", "since": at(0), "until": at(60), "limit": 5},
+        [
+            {
+                "name": "unit (3.12)", "workflows": ["CI"], "failures": 2, "timed_out": 0, "runs": 3,
+                "last_failure": at(21),
+            }
+        ],
+    ),
+    "failed_as": (
+        {
+            "repository": REPOSITORY, "branch": "feature", "since": at(0), "until": at(60),
+            "names": ["unit (3.12)", "build"],
+        },
+        [
+            {
+                "name": "unit (3.12)", "cause": "infrastructure", "signature": SIGNATURE, "failures": 1, "flaky": 0,
+                "newest": at(20), "run_id": 100, "id": 1000,
+            }
+        ],
+    ),
+    "unknown_failures": (
+        {"repository": REPOSITORY, "since": at(0), "until": at(60), "limit": 5},
+        [],
+    ),
+    "queue_now": (
+        {"repository": REPOSITORY, "label": "npu", "at": at(1)},
+        [
+            {
+                "repository": REPOSITORY, "label": "linux,npu", "queued": 7, "running": 0, "ghosts_over": 0,
+                "started": 0, "waiting": [60.0, 60.0, 60.0, 60.0], "longest_run_id": ANY,
+            }
+        ],
+    ),
+    "queue_over": (
+        {"repository": REPOSITORY, "label": "", "since": at(0), "until": at(20), "bucket": 600},
+        [
+            {
+                "label": "linux,npu", "bucket": 0, "ghosts": 0, "queued": 7, "waited_seconds": 840.0, "started": 7,
+                "started_waits": [120.0, 120.0, 120.0, 120.0], "waiting": 0,
+            },
+            {"label": "linux,npu", "bucket": 1, "queued": 0, "ran_seconds": ANY, "started": 0},
+        ],
+    ),
+    "hud_commits": (
+        {
+            "repository": REPOSITORY, "branch": "main", "until": at(0), "until_sha": f"{9:040}", "limit": 2,
+            "offset": 0,
+        },
+        [
+            {"sha": f"{9:040}", "at": at(-20), "pull_request": 9, "title": "Turn", "author": "octocat"},
+            {"sha": f"{8:040}", "at": at(-30), "pull_request": 8},
+        ],
+    ),
+    "hud_branch_of_commit": (
+        {"repository": REPOSITORY, "sha": "a" * 7},
+        [{"sha": "a" * 40, "branch": "main", "at": at(0)}],
+    ),
+    "hud_cells": (
+        {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
+        [{"sha": "a" * 40, "web": "", "names": ANY, "cells": ANY}],
+    ),
+    "pool_jobs": (
+        {"at": at(30), "since": at(-100)},
+        [
+            {"repository": "octo/other", "pool": "linux,npu", "assigned": 0, "running": 0},
+            {"repository": REPOSITORY, "pool": "linux,npu", "assigned": 0, "running": 0},
         ],
     ),
     "failed_jobs_since": (

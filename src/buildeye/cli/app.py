@@ -8,16 +8,20 @@ from buildeye.cli import (
     demo,
     deploy,
     explain,
+    failures,
     flaky,
     ingest,
+    login,
     monitor,
     quarantine,
+    queue,
     rules,
     serve,
     stages,
     streaks,
     sync,
     testcases,
+    unknown,
     verdict,
 )
 
@@ -60,10 +64,15 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("failures")(failures.failures)
+app.command("queue")(queue.queue)
+app.command("unknown")(unknown.unknown)
 app.add_typer(testcases.app, name="tests")
 app.command("flaky")(flaky.flaky)
 app.add_typer(quarantine.app, name="quarantine")
+app.command("login")(login.login)
 app.command("demo")(demo.demo)
+app.add_typer(login.app, name="contexts")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")

@@ -121,7 +121,7 @@ def _summary(told: DeploymentTold, say: Mapping[str, str]) -> list[str]:
     if deployment.state in (State.ROLLED_BACK, State.HEALTH_FAILED) and previous:
         kept = "summary.back" if deployment.state is State.ROLLED_BACK else "summary.kept"
         out.append(say[kept].format(previous=previous))
-    elif deployment.state not in (State.ROLLED_BACK, State.HEALTH_FAILED, State.ROLLING_BACK):
+    elif deployment.cutover and deployment.state not in (State.ROLLED_BACK, State.HEALTH_FAILED, State.ROLLING_BACK):
         out.append(say["summary.stays"].format(version=version))
     if speaker:
         out.append(_sentence(f"{SIGNAL_NAMES[speaker[0]]}: {speaker[1].says or speaker[1].reason}"))

@@ -1,19 +1,15 @@
 """The way of a version to the cutover: start it, check it alone, and wait until it may serve."""
 
-from typing import TYPE_CHECKING
-
 from buildeye.deploy.states import Happening
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.plan import free_slot
 from buildeye.deploy.supervisor.returning import keep_schema
 from buildeye.deploy.supervisor.sampling import Asked, ask_canary, ask_health
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Deployment, State
 
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
-
-async def advance(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def advance(service: Ground, deployment: Deployment) -> Deployment | None:
     """Do what the state of a candidate asks for, to its end. Gives what it is then; None when another moved it."""
     match deployment.state:
         case State.CREATED:
@@ -28,7 +24,7 @@ async def advance(service: "ServiceSupervisor", deployment: Deployment) -> Deplo
             return None
 
 
-async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def _start(service: Ground, deployment: Deployment) -> Deployment | None:
     if deployment.id in service.versions.live:
         return await service.move(deployment, Happening.STARTED)
     ran = await service.hook("before_start", deployment)
@@ -45,7 +41,7 @@ async def _start(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
     return await service.move(deployment, Happening.STARTED, "its process runs and is asked until it is healthy")
 
 
-async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def _check(service: Ground, deployment: Deployment) -> Deployment | None:
     """Healthy is: so many good answers in a row, for at least so long, and the canary done once."""
     world, spec = service.world, service.spec_of(deployment)
     began = world.clock.now()
@@ -72,7 +68,7 @@ async def _check(service: "ServiceSupervisor", deployment: Deployment) -> Deploy
     return await service.move(deployment, Happening.HEALTHY, f"it is healthy: {in_row} good answers in a row")
 
 
-async def _wait_to_serve(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def _wait_to_serve(service: Ground, deployment: Deployment) -> Deployment | None:
     """Ready: cut over at once, or when a person says so; a candidate that ends meanwhile is not healthy."""
     while not await service.may_serve(deployment):
         if deployment.id not in service.versions.live:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 from buildeye.deploy.classic import Approvals, Limits, count_approvals, rate_signal
@@ -24,12 +24,10 @@ from buildeye.deploy.classic.decisions import (
 )
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.decision import NOTHING, Decision
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, process_sample
 from buildeye.model import OutsideError
 from buildeye.model.deployments import Deployment, HealthSample, SignalKind, SignalStatus, State
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 _KEPT: Final = 12
 _PREFIX: Final = "sqlite:///"
@@ -48,7 +46,7 @@ class _Counted:
 class ClassicWatch:
     """The watch over one deployment, as the seed's monitor keeps it."""
 
-    def __init__(self, service: "ServiceSupervisor", deployment: Deployment) -> None:
+    def __init__(self, service: Ground, deployment: Deployment) -> None:
         self._service = service
         self._spec = service.spec_of(deployment)
         self._statuses: dict[SignalKind, deque[str]] = {kind: deque(maxlen=_KEPT) for kind in SignalKind}

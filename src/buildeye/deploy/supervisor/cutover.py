@@ -1,23 +1,22 @@
 """Cutover and the way back: intend, switch, look through the public address who answers, and only then believe it."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.states import WATCHED, Happening
+from buildeye.deploy.supervisor.draining import drain_beside, undrain
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.plan import free_slot, overtaken, rollback_target
 from buildeye.deploy.supervisor.sampling import Asked, ask_health
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.deployments import Deployment
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 _VERIFY_TIMES: Final = 5
 _VERIFY_SECONDS: Final = 0.2
 _GATE_TIMES: Final = 3
 
 
-async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def cut_over(service: Ground, deployment: Deployment) -> Deployment | None:
     """Give a ready version the traffic. Done again after a crash it looks first at what is real, as done once."""
     async with service.switching:
         live = service.versions.live.get(deployment.id)
@@ -45,7 +44,7 @@ async def cut_over(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     return moved
 
 
-async def finish_cutover(service: "ServiceSupervisor", deployment: Deployment) -> None:
+async def finish_cutover(service: Ground, deployment: Deployment) -> None:
     """What a cutover leaves to do once it is in the journal; harmless when it is done already."""
     async with service.switching:
         now = await service.read(deployment.id)
@@ -53,7 +52,7 @@ async def finish_cutover(service: "ServiceSupervisor", deployment: Deployment) -
             await _in_service(service, deployment)
 
 
-async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def roll_back(service: Ground, deployment: Deployment) -> Deployment | None:
     """Go back to the last clean version, through its own health gate; stay where we are when it is broken too."""
     async with service.switching:
         known = await service.known()
@@ -89,7 +88,7 @@ async def roll_back(service: "ServiceSupervisor", deployment: Deployment) -> Dep
     return moved
 
 
-async def _in_service(service: "ServiceSupervisor", deployment: Deployment) -> None:
+async def _in_service(service: Ground, deployment: Deployment) -> None:
     """Write who serves; those still under watch are overtaken, and what left service drains."""
     for other in overtaken(await service.known(), deployment):
         await service.move(other, Happening.SUPERSEDE, f"{deployment.version} took over")
@@ -97,10 +96,10 @@ async def _in_service(service: "ServiceSupervisor", deployment: Deployment) -> N
     await service.set_in_service(deployment)
     service.world.boundary("in-service")
     if deployment.previous:
-        service.drain(deployment.previous, deployment)
+        drain_beside(service, deployment.previous, deployment)
 
 
-async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
+async def _switch(service: Ground, deployment: Deployment) -> str:
     """Point the route at a version's slot and see that it answers; gives what is wrong, empty when nothing is."""
     live = service.versions.live.get(deployment.id)
     if live is None:
@@ -122,7 +121,7 @@ async def _switch(service: "ServiceSupervisor", deployment: Deployment) -> str:
     return f"after the switch the public address does not answer well: {said}"
 
 
-async def _leads_to(service: "ServiceSupervisor", slot: int) -> bool:
+async def _leads_to(service: Ground, slot: int) -> bool:
     """Whether the public address leads to a slot by what is real; False where that cannot be told."""
     try:
         return await service.world.away(service.route.current) == slot
@@ -130,7 +129,7 @@ async def _leads_to(service: "ServiceSupervisor", slot: int) -> bool:
         return False
 
 
-async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
+async def _make_ready(service: Ground, target: Deployment) -> str:
     """See that the version to return to lives and is healthy; it is started when it does not. Gives what is wrong."""
     world, spec = service.world, service.spec_of(target)
     live = service.versions.live.get(target.id)
@@ -144,7 +143,7 @@ async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
             live = await service.versions.start(target, slot)
         except (OutsideError, UsageError) as e:
             return str(e)
-    await service.undrain(target)
+    await undrain(service, target)
     began, in_row, said = world.clock.now(), 0, ""
     whom = Asked(service.route.private(live.slot), live.run.nonce)
     while in_row < min(_GATE_TIMES, spec.health.successes):
@@ -159,7 +158,7 @@ async def _make_ready(service: "ServiceSupervisor", target: Deployment) -> str:
     return ""
 
 
-async def _stay(service: "ServiceSupervisor", deployment: Deployment) -> str:
+async def _stay(service: Ground, deployment: Deployment) -> str:
     """Point the route at the version that cannot be left, in case the way back was half gone, or it never took over.
 
     Where it does not live, whoever is in service by the journal keeps the route, and is started again. Gives the

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from buildeye.deploy.address import Address
 from buildeye.deploy.processes.client import KeeperClient
 from buildeye.deploy.routes.drain import drain
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.versions import Live, signal_of
 from buildeye.model.deployments import Deployment
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 
 class KeeperConnections:
@@ -38,7 +35,7 @@ class KeeperConnections:
         return count
 
 
-async def drained(service: "ServiceSupervisor", by: Deployment, left: Deployment, live: Live) -> None:
+async def drained(service: Ground, by: Deployment, left: Deployment, live: Live) -> None:
     """Wait until a version has no connection left, cut what is there at the deadline; `by` gets both as an event."""
     settings, world = service.spec_of(left).drain, service.world
     await service.check_fence()
@@ -50,3 +47,32 @@ async def drained(service: "ServiceSupervisor", by: Deployment, left: Deployment
     cut += f"; {held.refused} could not be cut" if held.refused else ""
     numbers = {"waited": round(done.waited, 3), "cut": done.cut, "refused": held.refused}
     await service.note(by, "drained", f"{left.version} finished its work in {done.waited:.1f} s{cut}", numbers)
+
+
+def drain_beside(service: Ground, deployment_id: str, by: Deployment) -> None:
+    """Let what left service finish what it has; beside everything else, and told in the journal."""
+    service.beside(_errand(deployment_id), _drain(service, deployment_id, by))
+
+
+async def undrain(service: Ground, deployment: Deployment) -> None:
+    """Tell a version that it shall take new work again."""
+    await service.end_beside(_errand(deployment.id))
+    live, back = service.versions.live.get(deployment.id), service.spec_of(deployment).drain.undrain_signal
+    if live is not None and back:
+        await service.check_fence()
+        live.process.signal(signal_of(back))
+
+
+async def end_drain(service: Ground, deployment_id: str) -> None:
+    """Wait no longer for what a version still has to do."""
+    await service.end_beside(_errand(deployment_id))
+
+
+async def _drain(service: Ground, deployment_id: str, by: Deployment) -> None:
+    live, left = service.versions.live.get(deployment_id), await service.read(deployment_id)
+    if live is not None and left is not None:
+        await drained(service, by, left, live)
+
+
+def _errand(deployment_id: str) -> str:
+    return f"drain-{deployment_id}"

@@ -1,14 +1,12 @@
 """Keeping up what serves: its process is started again when it fell, and the public address leads to it."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.states import IN_SERVICE, TERMINAL
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.plan import RUNS_LOOKED_AT, Roles, in_the_way
 from buildeye.model import OutsideError
 from buildeye.model.deployments import Deployment, State
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 _LATELY_SECONDS: Final = 600.0
 """Ends of a process within this time make its next start wait longer."""
@@ -21,7 +19,7 @@ _SURE: Final = IN_SERVICE - {State.ANOMALY_DETECTED}
 """States of the one in service in which nothing is about to be switched."""
 
 
-def keep_alive(service: "ServiceSupervisor", now: Roles) -> None:
+def keep_alive(service: Ground, now: Roles) -> None:
     """What serves and fell is started again in its slot, a little later each time."""
     each = now.serving
     if each is None or each.slot is None or each.id in service.versions.live or each.state is State.ROLLING_BACK:
@@ -30,7 +28,7 @@ def keep_alive(service: "ServiceSupervisor", now: Roles) -> None:
         service.beside(f"restart-{each.id}", _restart(service, each))
 
 
-async def keep_route(service: "ServiceSupervisor", known: list[Deployment], now: Roles) -> None:
+async def keep_route(service: Ground, known: list[Deployment], now: Roles) -> None:
     """See that sockets of ours lead to who serves: an old supervisor may have woken in the midst of a switch."""
     serving = now.serving
     live = service.versions.live.get(serving.id) if serving is not None else None
@@ -44,7 +42,7 @@ async def keep_route(service: "ServiceSupervisor", known: list[Deployment], now:
     await service.lead_to(live.slot, serving.version)
 
 
-async def _restart(service: "ServiceSupervisor", deployment: Deployment) -> None:
+async def _restart(service: Ground, deployment: Deployment) -> None:
     world, process = service.world, service.spec_of(deployment).process
     moment = world.clock.now()
     runs = await world.ask(world.journal.runs, deployment.id, RUNS_LOOKED_AT)
@@ -66,7 +64,7 @@ async def _restart(service: "ServiceSupervisor", deployment: Deployment) -> None
     service.changed.ring()
 
 
-async def _tell_unsteady(service: "ServiceSupervisor", deployment: Deployment, fell: int) -> None:
+async def _tell_unsteady(service: Ground, deployment: Deployment, fell: int) -> None:
     """The window is closed, so nothing rolls back; a person should know."""
     world = service.world
     now = world.clock.now()

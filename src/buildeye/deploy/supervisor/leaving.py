@@ -3,15 +3,14 @@
 import contextlib
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.processes.launch import is_free
 from buildeye.deploy.states import TERMINAL, Happening
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.plan import Roles
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 STOP: Final = "stop"
 """The event that says that a person stopped the service while this deployment served."""
@@ -23,7 +22,7 @@ _DEPLOYMENT: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
 """The names of folders that may be deleted: the ids that `asking.start` gives."""
 
 
-async def stop_service(service: "ServiceSupervisor", by: str, why: str) -> tuple[bool, str]:
+async def stop_service(service: Ground, by: str, why: str) -> tuple[bool, str]:
     """End a service: nothing of it is on its way, watched or in service any more, so all its processes are ended.
 
     Written in the journal first; a supervisor that is killed meanwhile is followed by one that ends them.
@@ -47,14 +46,14 @@ async def stop_service(service: "ServiceSupervisor", by: str, why: str) -> tuple
     return True, "is being stopped"
 
 
-async def rests(service: "ServiceSupervisor") -> bool:
+async def rests(service: Ground) -> bool:
     """Whether nothing of a service serves, lives, or is still to happen: then nobody need hold its sockets."""
     if service.versions.live or service.busy or (await service.row()).in_service:
         return False
     return all(each.state in TERMINAL for each in await service.known())
 
 
-async def forget_old_runs(service: "ServiceSupervisor", now: Roles) -> None:
+async def forget_old_runs(service: Ground, now: Roles) -> None:
     """Delete the run folders of versions that ended, but for the newest `retain` of them.
 
     The folder of a version that serves, is kept warm or is on its way stays, and one in which a keeper still lives.
@@ -64,16 +63,18 @@ async def forget_old_runs(service: "ServiceSupervisor", now: Roles) -> None:
         return
     retain = service.spec_of(known[0]).retain
     busy = now.kept() | service.versions.live.keys() | {each.id for each in known if each.state not in TERMINAL}
-    await service.world.away(_delete, service.world.folder(service.name), busy, retain)
+    newest_first = [each.id for each in known]
+    await service.world.away(_delete, service.world.folder(service.name), busy, newest_first, retain)
 
 
-def _delete(root: Path, busy: frozenset[str], retain: int) -> None:
+def _delete(root: Path, busy: frozenset[str], newest_first: Sequence[str], retain: int) -> None:
     if not root.is_dir():
         return
-    ended = sorted(
-        (each for each in root.iterdir() if _DEPLOYMENT.fullmatch(each.name) and each.name not in busy), reverse=True
-    )
-    for folder in ended[retain:]:
+    names = {each.name for each in root.iterdir() if _DEPLOYMENT.fullmatch(each.name)}
+    # A name tells its second only; those that are not among the newest are older than these, whatever their names.
+    ended = [name for name in newest_first if name in names]
+    ended += sorted(names.difference(ended), reverse=True)
+    for folder in [root / name for name in ended if name not in busy][retain:]:
         if all(is_free(run) for run in folder.glob("run-*")):
             with contextlib.suppress(OSError):
                 shutil.rmtree(folder)

@@ -1,23 +1,21 @@
 """What people ask of a running supervisor, and its answers: a sentence, and whether it was done."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.journal import DeployRequest
 from buildeye.deploy.states import BEFORE_CUTOVER, WATCHED, Happening
 from buildeye.deploy.supervisor.cutover import finish_cutover
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.leaving import stop_service
 from buildeye.deploy.supervisor.plan import asked_of
 from buildeye.model.deployments import Deployment, State
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 Answer = tuple[bool, str]
 _REQUEST: Final = "request"
 """Where an event keeps the number of the request it comes from, so that none is done twice."""
 
 
-async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer:
+async def handle(service: Ground, request: DeployRequest) -> Answer:
     """Do what was asked for, if the deployment it is about still stands where that makes sense."""
     if request.kind == "start":
         return True, "seen"
@@ -44,7 +42,7 @@ async def handle(service: "ServiceSupervisor", request: DeployRequest) -> Answer
             return False, f"this supervisor does not know what {request.kind} is; is it older than the command?"
 
 
-async def _fully_in_service(service: "ServiceSupervisor", deployment: Deployment) -> Deployment:
+async def _fully_in_service(service: Ground, deployment: Deployment) -> Deployment:
     """A deployment whose cutover is finished: an earlier supervisor may have ended before it wrote who serves.
 
     A request that ends the watch would leave it so, and what serves would be stopped as something nobody needs.
@@ -55,7 +53,7 @@ async def _fully_in_service(service: "ServiceSupervisor", deployment: Deployment
     return await service.read(deployment.id) or deployment
 
 
-async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+async def _pause(service: Ground, deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     wanted = request.kind == "pause"
     if deployment.state not in WATCHED | BEFORE_CUTOVER:
         return False, _too_late(deployment)
@@ -71,7 +69,7 @@ async def _pause(service: "ServiceSupervisor", deployment: Deployment, request: 
     return True, f"{deployment.version} goes on"
 
 
-async def _promote(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+async def _promote(service: Ground, deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     if deployment.state in BEFORE_CUTOVER:
         service.promoted.add(deployment.id)
         await service.amend(deployment, paused=False)
@@ -84,14 +82,14 @@ async def _promote(service: "ServiceSupervisor", deployment: Deployment, request
     return (True, f"{deployment.version} counts as clean") if moved else (False, _too_late(deployment))
 
 
-async def _abort(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+async def _abort(service: Ground, deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     if deployment.state in WATCHED or deployment.state is State.CUTTING_OVER:
         return await _roll_back(service, deployment, request, why)
     moved = await service.move(deployment, Happening.ABORT, why or "aborted by a person", request.by, _of(request))
     return (True, f"{deployment.version} is aborted; nothing else changes") if moved else (False, _too_late(deployment))
 
 
-async def _roll_back(service: "ServiceSupervisor", deployment: Deployment, request: DeployRequest, why: str) -> Answer:
+async def _roll_back(service: Ground, deployment: Deployment, request: DeployRequest, why: str) -> Answer:
     moved = await service.move(
         deployment, Happening.ROLL_BACK, why or "asked for by a person", request.by, _of(request)
     )

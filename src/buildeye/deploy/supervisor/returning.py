@@ -1,16 +1,14 @@
 """An anomaly is known: may it roll back by itself, and who is told of how a deployment stands."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.clock import later
 from buildeye.deploy.probes import run_command
 from buildeye.deploy.states import Happening
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.model import UsageError
 from buildeye.model.deployments import DeployEvent, Deployment, State
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 TOLD: Final = "told"
 """The event that says that people were told of a state; without it they are told again."""
@@ -28,7 +26,7 @@ _WORTH_TELLING: Final = frozenset(
 _HOUR: Final = 3600.0
 
 
-async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def consider(service: Ground, deployment: Deployment) -> Deployment | None:
     """Roll back by itself, or say why a person has to: it is switched off, too many went before, the schema moved."""
     events = await service.world.ask(service.world.journal.events, deployment.id)
     last = next((each for each in reversed(events) if each.event == Happening.ANOMALY), None)
@@ -40,14 +38,19 @@ async def consider(service: "ServiceSupervisor", deployment: Deployment) -> Depl
     return await service.move(deployment, Happening.ROLL_BACK, "goes back by itself", numbers=numbers)
 
 
-async def keep_schema(service: "ServiceSupervisor", deployment: Deployment) -> None:
+async def keep_schema(service: Ground, deployment: Deployment) -> None:
     """Remember the schema's version as it is before the cutover."""
     said = await _schema(service, deployment)
     if said is not None:
         await service.note(deployment, SCHEMA, said)
 
 
-async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> None:
+def tell_beside(service: Ground, deployment: Deployment) -> None:
+    """Tell people how a deployment stands, beside everything else."""
+    service.beside(f"tell-{deployment.id}", tell_if_new(service, deployment))
+
+
+async def tell_if_new(service: Ground, deployment: Deployment) -> None:
     """Tell people of a state they should know of; at least once, also when the supervisor ends in between."""
     if deployment.state not in _WORTH_TELLING:
         return
@@ -65,7 +68,7 @@ async def tell_if_new(service: "ServiceSupervisor", deployment: Deployment) -> N
         service.world.log(f"{service.name}: {sentence}")
 
 
-async def _refused(service: "ServiceSupervisor", deployment: Deployment, events: list[DeployEvent]) -> str:
+async def _refused(service: Ground, deployment: Deployment, events: list[DeployEvent]) -> str:
     """Why no automatic rollback may happen; empty when it may."""
     rules = service.spec_of(deployment).rollback
     if not rules.automatic:
@@ -83,7 +86,7 @@ async def _refused(service: "ServiceSupervisor", deployment: Deployment, events:
     return f"the schema moved from {before} to {after}; the version before may not understand it"
 
 
-async def _schema(service: "ServiceSupervisor", deployment: Deployment) -> str | None:
+async def _schema(service: Ground, deployment: Deployment) -> str | None:
     """What `rollback.schema_command` says of the schema's version; None when it is not set or fails."""
     spec = service.spec_of(deployment)
     if not spec.rollback.schema_command:

@@ -160,6 +160,7 @@ class Supervisor:
         try:
             await service.run()
             self._services.pop(service.name, None)
+            service.route.close()  # whose lease is given back, that address is free
             await self._world.ask(self._world.journal.release, service.fence)
             self._world.log(f"{service.name}: nothing of it runs any more")
         except Fenced as e:

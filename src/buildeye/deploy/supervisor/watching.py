@@ -4,21 +4,20 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from buildeye.deploy.judges import RateReading, next_probe
 from buildeye.deploy.states import Happening
 from buildeye.deploy.supervisor.classicwatch import ClassicWatch
 from buildeye.deploy.supervisor.decision import Decision
 from buildeye.deploy.supervisor.evidence import decide, probes_of
+from buildeye.deploy.supervisor.ground import Ground
 from buildeye.deploy.supervisor.held import SIGNAL, Held, held_by
 from buildeye.deploy.supervisor.limits import Limits, kept_samples, limits_of
+from buildeye.deploy.supervisor.returning import tell_beside
 from buildeye.deploy.supervisor.sampling import canary_sample, http_sample, no_process, process_sample, rate_sample
 from buildeye.deploy.supervisor.seen import Seen
 from buildeye.model.deployments import Deployment, HealthSample, Moment, SignalKind, SignalStatus, State
-
-if TYPE_CHECKING:
-    from buildeye.deploy.supervisor.service import ServiceSupervisor
 
 _UNEVEN: Final = 0.05
 """Share by which probes come earlier, each another part of it: no rhythm of a service can hide between them."""
@@ -30,7 +29,7 @@ _GAP_COUNTED: Final = 3.0
 class Watch:
     """The watch over one deployment."""
 
-    def __init__(self, service: "ServiceSupervisor", deployment: Deployment) -> None:
+    def __init__(self, service: Ground, deployment: Deployment) -> None:
         self._service = service
         self._spec = service.spec_of(deployment)
         self._limits: Limits = limits_of(self._spec)
@@ -154,7 +153,7 @@ class Watch:
         return last.ticks + wait
 
 
-async def watch(service: "ServiceSupervisor", deployment: Deployment) -> Deployment | None:
+async def watch(service: Ground, deployment: Deployment) -> Deployment | None:
     """Watch until the deployment leaves its watched states; gives what it is then, None when another moved it."""
     watching = (ClassicWatch if deployment.profile == "classic" else Watch)(service, deployment)
     await watching.restore(deployment)
@@ -175,7 +174,7 @@ async def watch(service: "ServiceSupervisor", deployment: Deployment) -> Deploym
 
 
 async def _act(
-    service: "ServiceSupervisor", deployment: Deployment, decision: Decision, watching: Watch | ClassicWatch
+    service: Ground, deployment: Deployment, decision: Decision, watching: Watch | ClassicWatch
 ) -> Deployment | None:
     assert decision.happening is not None
     numbers = dict(decision.numbers) | {"key": decision.key}
@@ -189,7 +188,7 @@ async def _act(
         return await move(closed=service.world.clock.now())
     moved = await move()
     if moved is not None and decision.happening is Happening.ASK:
-        service.tell(moved)
+        tell_beside(service, moved)
     return moved
 
 
