@@ -26,7 +26,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4,}(build-eye .+|make .+)$", re.MULTILINE)
 QUOTED_FILE = re.compile(r"`((?:src|tests|docs|config|benchmarks)/[^`\s]*|[\w.-]+\.toml|Makefile|LICENSE)`")
-MADE_BY_THE_PROGRAM = ("data/", "reports/", "my-rules/")
+MADE_BY_THE_PROGRAM = ("data/", "reports/", "my-rules/", "config/quarantine.yaml")
 
 
 def commands(command: Any = None, name: str = "build-eye") -> Iterator[tuple[str, Any]]:

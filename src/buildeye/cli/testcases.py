@@ -57,7 +57,7 @@ def of_file(
     \b
     Examples:
       build-eye tests lazy/test_ts_opinfo.py
-      build-eye tests lazy/test_ts_opinfo.py --since 2w -o csv
+      build-eye tests file lazy/test_ts_opinfo.py --since 2w -o csv
     """
     from buildeye.insight.testruns import file_week, files_like
 
