@@ -13,12 +13,12 @@ from typing import Any, Final
 import typer
 
 from buildeye.cli.deployfollow import ends_quietly, show, show_deployment, show_service
-from buildeye.cli.deployjson import deployment_json
 from buildeye.cli.deploywords import outcome_words
 from buildeye.cli.setup import settings_for
 from buildeye.cli.terminal import Look, look_of
 from buildeye.cli.voice import tell, warn
 from buildeye.config import Settings
+from buildeye.deploy.asjson import deployment_json
 from buildeye.deploy.asking import Refused, ask, current, in_service_or_over, serves
 from buildeye.deploy.asking import start as ask_to_start
 from buildeye.deploy.clock import Clock

@@ -84,7 +84,8 @@ def show(run: str = RUN, job: str | None = JOB, form: Form = FORM, target_repo: 
       build-eye verdict show 26690112009 -o json | jq -r '.jobs[] | [.name, .verdict.cause] | @tsv'
     """
     from buildeye.cli.terminal import look_of
-    from buildeye.cli.verdictface import as_json, show_run
+    from buildeye.cli.verdictface import show_run
+    from buildeye.pipeline.verdictjson import as_json
 
     with _asked(run, target_repo, config, job) as asked:
         known, chosen = replace(asked.run, said=asked.said), asked.judged
@@ -110,7 +111,7 @@ def list_verdicts(
       build-eye verdict list --since 4w -o json
     """
     from buildeye.cli.verdictface import list_table
-    from buildeye.cli.vocabulary import moment
+    from buildeye.model.times import moment
 
     begin = moment("--since", since, now())
     with _warehouse(target_repo, config) as (warehouse, repository):
@@ -155,7 +156,8 @@ def history(run: str = RUN, job: str | None = JOB, form: Form = FORM, target_rep
       build-eye verdict history 26690112009
       build-eye verdict history 26690112009 -o json
     """
-    from buildeye.cli.verdictface import change_as_json, change_table
+    from buildeye.cli.verdictface import change_table
+    from buildeye.pipeline.verdictjson import change_as_json
 
     with _asked(run, target_repo, config, job) as asked:
         changes = sorted(
@@ -242,8 +244,8 @@ def _asked(
     run: str, target_repo: str | None, config: Path | None, job: str | None, *, to_write: bool = False
 ) -> Iterator[_Asked]:
     """What is known of the run that is meant. UsageError when it is not known, or has no such job."""
-    from buildeye.cli.runaddress import run_address
     from buildeye.cli.vocabulary import job_named
+    from buildeye.github.runaddress import run_address
     from buildeye.model import UsageError
     from buildeye.pipeline.verdicts import verdicts_of
 

@@ -24,6 +24,7 @@ _FORMATS: Final = words(
 
 _HARMLESS: Final = words(
     "aggregate_functions_null_for_empty allow_experimental_analyzer cast_keep_nullable date_time_output_format "
+    "do_not_merge_across_partitions_select_final "
     "empty_result_for_aggregation_by_empty_set enable_analyzer extremes final format_csv_delimiter "
     "group_by_use_nulls join_algorithm join_use_nulls max_block_size optimize_aggregation_in_order "
     "optimize_move_to_prewhere optimize_read_in_order output_format_csv_crlf_end_of_line "
