@@ -315,6 +315,33 @@ def test_a_body_may_be_compressed_and_one_that_only_says_so_is_an_error(http: Ht
     assert http(b"\xff\xfe").headers["x-clickhouse-exception-code"] == "62"
 
 
+def test_what_is_no_text_is_an_error_and_no_bug(port: int, http: Http) -> None:
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    for address, body, kind in (
+        ("?query=SELECT%20%FF", b"", "text/plain"),
+        ("?param_x=%FF", b"SELECT 1", "text/plain"),
+        (
+            "",
+            b"--b\r\nContent-Disposition: form-data; name=query\r\n\r\n\xff\r\n--b--\r\n",
+            "multipart/form-data; boundary=b",
+        ),
+        ("", b"nonsense", "multipart/form-data"),
+    ):
+        answer = httpx2.post(
+            f"{http.url}{address}", content=body, headers=bearer | {"Content-Type": kind}, trust_env=False
+        )
+        assert (answer.status_code, answer.headers["x-clickhouse-exception-code"]) == (400, "62"), address
+    for value in ("\u00b2", "\u0661"):
+        refused = http("SELECT 1", None, max_execution_time=value)
+        assert refused.headers["x-clickhouse-exception-code"] == "164"
+    assert (
+        httpx2.get(
+            f"{http.url}/", headers=bearer | {"Authorization": "Bearer \u00e9".encode()}, trust_env=False
+        ).status_code
+        == 403
+    )
+
+
 def test_a_sign_of_life_needs_no_token(http: Http) -> None:
     assert httpx2.get(f"{http.url}/ping", trust_env=False).text == "Ok.\n"
     assert http().text == "Ok.\n"
