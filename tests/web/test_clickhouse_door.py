@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,14 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError, StreamFailureError
 
 from buildeye.ask.guard import Limits
+from buildeye.simulator.server import serving
 from buildeye.warehouse import Warehouse
+from buildeye.web.app import create_app
+from buildeye.web.clickhousedoor import PATH, elsewhere
+from buildeye.web.spool import open_spool
 from tests.warehouse.facts import REPOSITORY, a_job, a_run
 from tests.web.answering import TOKEN, answering
+from tests.web.conftest import now
 from tests.web.nativeblocks import read_blocks, read_plain
 
 LIMIT = 60
@@ -335,9 +341,7 @@ def test_what_is_no_text_is_an_error_and_no_bug(port: int, http: Http) -> None:
         refused = http("SELECT 1", None, max_execution_time=value)
         assert refused.headers["x-clickhouse-exception-code"] == "164"
     assert (
-        httpx2.get(
-            f"{http.url}/", headers=bearer | {"Authorization": "Bearer \u00e9".encode()}, trust_env=False
-        ).status_code
+        httpx2.get(f"{http.url}/", headers={b"Authorization": "Bearer \u00e9".encode()}, trust_env=False).status_code
         == 403
     )
 
@@ -347,6 +351,18 @@ def test_a_sign_of_life_needs_no_token(http: Http) -> None:
     assert http().text == "Ok.\n"
     assert httpx2.get(f"{http.url}/nonsense", trust_env=False).status_code == 404
     assert httpx2.put(http.url, content=b"", trust_env=False).status_code == 404
+
+
+def test_where_the_warehouse_is_on_a_server_the_door_names_it(tmp_path: Path) -> None:
+    place = "http://db.test:8123"
+    with closing(open_spool(tmp_path)) as spool:
+        app = create_app(spool, None, 1024, now, doors={PATH: elsewhere(place, TOKEN)})
+        with serving(app) as url:
+            asked = f"{url}{PATH}?query=SELECT+1"
+            answer = httpx2.get(asked, auth=("x", TOKEN), trust_env=False)
+            assert (answer.status_code, answer.headers["x-clickhouse-exception-code"]) == (501, "48")
+            assert place in answer.text
+            assert httpx2.get(asked, trust_env=False).status_code == 401
 
 
 def test_a_slow_question_holds_up_neither_writing_nor_other_questions(http: Http, warehouse: Warehouse) -> None:
