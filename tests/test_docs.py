@@ -21,12 +21,12 @@ from buildeye.triage.weights import packaged_weights
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *ROOT.glob("skills/**/*.md")])
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INDENTED = re.compile(r"^ {4,}(build-eye .+|make .+)$", re.MULTILINE)
 QUOTED_FILE = re.compile(r"`((?:src|tests|docs|config|benchmarks)/[^`\s]*|[\w.-]+\.toml|Makefile|LICENSE)`")
-MADE_BY_THE_PROGRAM = ("data/", "reports/", "my-rules/")
+MADE_BY_THE_PROGRAM = ("data/", "reports/", "my-rules/", "config/quarantine.yaml")
 
 
 def commands(command: Any = None, name: str = "build-eye") -> Iterator[tuple[str, Any]]:
