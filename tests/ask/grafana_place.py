@@ -56,8 +56,11 @@ def clickhouse(folder: Path) -> Iterator[str]:
 
 
 def recent_samples(now: datetime) -> Samples:
-    """Seven hours until a little after `now`, a number a minute: two pools in two clusters, one of them too small."""
-    moments = [now - timedelta(hours=7) + timedelta(minutes=m) for m in range(7 * 60 + 15)]
+    """A number a minute from seven hours before `now` to three after it, so that tests may take long.
+
+    Two pools in two clusters, one of them too small.
+    """
+    moments = [now - timedelta(hours=7) + timedelta(minutes=m) for m in range(10 * 60)]
     npu, cpu = '{name="linux-npu",cluster="a"}', '{name="linux-cpu",cluster="b"}'
     return {
         f"gha_assigned_jobs{npu}": [(at, 14) for at in moments],
