@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from buildeye.cli.streaks import brief, named
+from buildeye.insight.streakrows import brief, named
 from buildeye.warehouse import open_warehouse
 from tests.cli.program import build_eye
 from tests.warehouse.facts import REPOSITORY, a_diagnosis, a_job, a_pull, a_run, at
@@ -59,7 +59,7 @@ def test_a_table_says_since_when_and_as_what() -> None:
     assert all(len(line) <= 100 for line in out.splitlines())
     assert out.split("\n")[1:3] and "CI / e2e" in out.splitlines()[1] and "4+" in out.splitlines()[1]
     assert "before this window" in out.splitlines()[1] and "4x not diagnosed" in out
-    assert "CI / unit" in out and "3333333 (1 of 2)" in out and "2x test_b" in out
+    assert "CI / unit" in out and "2026-11-30 3333333" in out and "3333333 (1 of 2)" in out and "2x test_b" in out
     assert "lint" not in out and "of a fork" not in out
 
 
@@ -85,6 +85,13 @@ def test_csv_has_a_head_and_a_line_a_streak() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_a_picture_has_a_bar_a_streak() -> None:
+    lines = asked("-o", "graph").splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == ["streak", "CI / e2e", "CI / unit"]
+    assert lines[1].count("█") > lines[2].count("█") > 10
+
+
+@pytest.mark.usefixtures("here")
 def test_a_shorter_window_clips_and_a_higher_minimum_leaves_out() -> None:
     assert [each["clipped"] for each in json.loads(asked("-o", "json", "--commits", "2"))] == [True, True]
     assert [each["job"] for each in json.loads(asked("-o", "json", "--min", "4"))] == ["CI / e2e"]
@@ -94,6 +101,28 @@ def test_a_shorter_window_clips_and_a_higher_minimum_leaves_out() -> None:
 def test_a_branch_without_failures_is_said_to_have_none() -> None:
     assert asked("release") == f"{REPOSITORY}: no job is on a streak at release (newest 100 commits)\n"
     assert json.loads(asked("release", "-o", "json")) == []
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("arguments", [(SHAS[3][:7],), ("main", "--at", SHAS[3]), ("--at", SHAS[3][:8].upper())])
+def test_streaks_may_end_at_a_given_commit(arguments: tuple[str, ...]) -> None:
+    found = {each["job"]: each for each in json.loads(asked(*arguments, "-o", "json"))}
+    assert {job: each["streak"] for job, each in found.items()} == {"CI / e2e": 3, "CI / unit": 2}
+    assert found["CI / unit"]["last_bad"] == SHAS[3]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("abcdef0",), "main has no commit abcdef0 that is known here"),
+        (("--at", "abc"), '--at is "abc"; write the name of a commit, or at least its first 7 characters'),
+        ((SHAS[3], "--at", SHAS[2]), "both name a commit; give one"),
+    ],
+)
+def test_a_commit_that_is_none_is_refused(arguments: tuple[str, ...], said: str) -> None:
+    answer = build_eye("streaks", *arguments, "--target-repo", REPOSITORY)
+    assert (answer.code, answer.out) == (2, "") and said in answer.err and answer.err.count("\n") == 1
 
 
 @pytest.mark.usefixtures("here")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from buildeye.cli.runaddress import RunAddress, run_address
 from buildeye.cli.terminal import Look, cells
 from buildeye.cli.verdictface import show_run
+from buildeye.github.runaddress import RunAddress, run_address
 from buildeye.model import Cause, Culprit, Determinism, MergeRange, Reason, UsageError
 from buildeye.pipeline.verdicts import verdicts_of
 from buildeye.warehouse import Warehouse, open_warehouse

@@ -15,8 +15,8 @@ from buildeye.cli.deployface import (
     status_table,
     status_text,
 )
-from buildeye.cli.deployjson import event_json, history_json, services_json, status_json
 from buildeye.cli.terminal import Look, cells
+from buildeye.deploy.asjson import event_json, history_json, services_json, status_json
 from buildeye.deploy.explain import boundary_text, limit_text, near_text, past_of, rejections_left
 from buildeye.deploy.standing import PastDeployment, SignalStanding
 from buildeye.deploy.states import Happening

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from buildeye.insight.grid import Commit, JobRun, folded, grid, letter_of, merged
+from buildeye.insight.grid import Commit, JobRun, letter_of, merged
 from buildeye.insight.streaks import Streak, ordered, streaks
+
+from .streaks_oracle import streaks_the_long_way
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
@@ -93,12 +95,15 @@ def test_shards_that_move_are_one_job() -> None:
 
 def test_a_shard_that_passes_does_not_make_the_failure_of_another_flaky() -> None:
     runs = [JobRun("c0", "unit (1/2)", 1, "X", "a"), JobRun("c0", "unit (2/2)", 2, "O")]
-    assert grid(runs)["unit"]["c0"].letter == "X"
+    (found,) = streaks(commits(1), runs)
+    assert (found.job, found.length, found.clipped) == ("unit", 1, True)
 
 
 def test_a_shard_still_running_leaves_it_open_unless_another_failed() -> None:
-    assert grid([JobRun("c0", "u (1/2)", 1, "?"), JobRun("c0", "u (2/2)", 2, "O")])["u"]["c0"].letter == "?"
-    assert grid([JobRun("c0", "u (1/2)", 1, "?"), JobRun("c0", "u (2/2)", 2, "X")])["u"]["c0"].letter == "X"
+    before = [JobRun("c1", "u (1/2)", 1, "X"), JobRun("c1", "u (2/2)", 2, "O")]
+    running, passed = JobRun("c0", "u (1/2)", 3, "?"), JobRun("c0", "u (2/2)", 4, "O")
+    assert [each.length for each in streaks(commits(2), [*before, running, passed])] == [1]
+    assert [each.length for each in streaks(commits(2), [*before, running, JobRun("c0", "u (2/2)", 4, "X")])] == [2]
 
 
 def test_overlapping_pages_count_no_commit_twice() -> None:
@@ -131,21 +136,22 @@ def test_a_commit_known_twice_keeps_its_first_time_and_its_pull_request() -> Non
     assert ordered([late, early]) == ordered([early, late, late]) == (Commit("a", NOON, 7, "Turn"),)
 
 
-@pytest.mark.parametrize(
-    ("name", "one"),
-    [
-        ("test (default, 1, 5, linux.4xlarge)", "test (default, linux.4xlarge)"),
-        ("unit (2/3)", "unit"),
-        ("unit (py3.12, shard 2 of 3)", "unit (py3.12)"),
-        ("unit (shard 2)", "unit"),
-        ("node (18)", "node (18)"),
-        ("node (20, 18)", "node (20, 18)"),
-        ("e2e (v0.20.2)", "e2e (v0.20.2)"),
-        ("plain 1/2", "plain 1/2"),
-    ],
-)
-def test_numbers_of_shards_are_folded_and_versions_are_not(name: str, one: str) -> None:
-    assert folded(name) == one
+def test_a_commit_is_not_newer_than_what_was_pushed_on_top_of_it_whenever_it_was_first_named() -> None:
+    named_late, next_one = Commit("a", NOON + timedelta(hours=3)), Commit("b", NOON + timedelta(hours=1), before="a")
+    between = Commit("c", NOON + timedelta(hours=2), before="b")
+    window = ordered([next_one, named_late, between])
+    assert [each.sha for each in window] == ["c", "b", "a"]
+    assert window[-1].at == next_one.at
+
+
+def test_commits_of_one_moment_stand_in_the_order_of_their_pushes() -> None:
+    told = [Commit("c", NOON), Commit("a", NOON, before="c"), Commit("b", NOON, before="a")]
+    assert [each.sha for each in ordered(told)] == ["b", "a", "c"]
+
+
+def test_a_branch_that_was_pushed_back_and_forth_still_has_an_order() -> None:
+    window = ordered([Commit("a", NOON, before="b"), Commit("b", NOON + timedelta(hours=1), before="a")])
+    assert [each.sha for each in window] == ["b", "a"]
 
 
 @pytest.mark.parametrize(
@@ -166,12 +172,14 @@ def test_cancelled_loses_to_anything() -> None:
         assert merged([JobRun("a", "u", 2, "C"), JobRun("a", "u", 1, letter)]).letter == letter
 
 
+JOBS = ["u (1/2)", "u (2/2)", "v", "w (1, 3)", "w (2, 3)", "w (1, 4)", "node (18, 20)", "node (20, 20)"]
 RUNS = st.lists(
     st.builds(
-        JobRun, st.sampled_from(["c0", "c1", "c2", "c3"]), st.sampled_from(["u (1/2)", "u (2/2)", "v"]),
-        st.integers(1, 9), st.sampled_from("OXTQ?NSC"), st.sampled_from(["", "a", "b"]), st.just(""),
+        JobRun, st.sampled_from(["c0", "c1", "c2", "c3", "of another branch"]), st.sampled_from(JOBS),
+        st.integers(1, 9), st.sampled_from("OXTQ?NSC"), st.sampled_from(["", "a", "b"]),
+        st.sampled_from(["", "p", "q"]),
     ),
-    max_size=24,
+    max_size=40,
 )  # fmt: skip
 
 
@@ -181,8 +189,13 @@ def test_order_and_repetition_never_matter(runs: list[JobRun], data: st.DataObje
     window = commits(4)
     again = data.draw(st.permutations(runs + (data.draw(st.lists(st.sampled_from(runs), max_size=8)) if runs else [])))
     twice = data.draw(st.permutations(window + window[:2]))
-    assert grid(again) == grid(runs)
     assert streaks(twice, again) == streaks(window, runs)
+
+
+@settings(max_examples=400, deadline=None)
+@given(RUNS)
+def test_letters_answer_what_cells_answer(runs: list[JobRun]) -> None:
+    assert streaks(commits(4), runs) == streaks_the_long_way(commits(4), runs)
 
 
 @settings(max_examples=200, deadline=None)
@@ -192,3 +205,21 @@ def test_a_streak_is_never_longer_than_what_was_judged(runs: list[JobRun]) -> No
         assert 1 <= each.length <= each.failed <= each.judged <= 4
         assert each.clipped == (each.last_good is None) and (each.clipped or each.between[-1] == each.first_bad)
         assert sum(count for _, count in each.signatures) + each.undiagnosed >= each.length
+
+
+COMMITS = st.lists(
+    st.builds(
+        Commit, st.sampled_from("abcdef"), st.integers(0, 4).map(lambda hours: NOON + timedelta(hours=hours)),
+        st.integers(0, 2), st.just(""), st.sampled_from(["", *"abcdef"]),
+    ),
+    max_size=12,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(COMMITS, st.data())
+def test_the_order_of_commits_does_not_depend_on_how_they_are_told(told: list[Commit], data: st.DataObject) -> None:
+    window = ordered(told)
+    assert ordered(data.draw(st.permutations(told + told[:3]))) == window
+    assert sorted((each.at for each in window), reverse=True) == [each.at for each in window]
+    assert {each.sha for each in window} == {each.sha for each in told}

@@ -19,6 +19,9 @@ NEXT = Migration(
     "CREATE OR REPLACE VIEW buildeye.more_latest AS\nSELECT * FROM buildeye.more;\n",
 )
 
+AGAIN = ("IF NOT EXISTS", "OR REPLACE", "MODIFY SETTING", "MATERIALIZE PROJECTION IF EXISTS")
+"""Words of a statement that does no harm the second time."""
+
 
 @pytest.fixture
 def spare(embedded: Warehouse) -> Iterator[Warehouse]:
@@ -46,7 +49,7 @@ def test_schema_files_are_numbered_without_gaps() -> None:
 def test_every_shipped_statement_can_be_run_again(migration: Migration) -> None:
     assert migration.statements
     for statement in migration.statements:
-        assert "IF NOT EXISTS" in statement or "OR REPLACE" in statement
+        assert any(words in statement for words in AGAIN)
 
 
 def test_applied_files_are_recorded(warehouse: Warehouse) -> None:

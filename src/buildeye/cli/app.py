@@ -3,7 +3,30 @@
 import typer
 
 from buildeye import __version__
-from buildeye.cli import comment, demo, deploy, explain, ingest, monitor, rules, serve, stages, streaks, sync, verdict
+from buildeye.cli import (
+    comment,
+    datasources,
+    demo,
+    deploy,
+    explain,
+    failures,
+    flaky,
+    ingest,
+    login,
+    mcp,
+    monitor,
+    quarantine,
+    query,
+    queue,
+    rules,
+    serve,
+    stages,
+    streaks,
+    sync,
+    testcases,
+    unknown,
+    verdict,
+)
 
 app = typer.Typer(
     name="build-eye",
@@ -44,7 +67,19 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("mcp")(mcp.mcp)
+app.command("query")(query.query)
+app.command("failures")(failures.failures)
+app.command("queue")(queue.queue)
+app.command("unknown")(unknown.unknown)
+app.add_typer(testcases.app, name="tests")
+app.command("flaky")(flaky.flaky)
+app.add_typer(quarantine.app, name="quarantine")
+app.command("login")(login.login)
 app.command("demo")(demo.demo)
+app.add_typer(login.app, name="contexts")
+app.command("query")(query.query)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")

@@ -115,7 +115,7 @@ def status(service: str | None = SOME_SERVICE, form: Form = FORM, config: Path |
     """
     from buildeye.cli.deploydesk import desk, look
     from buildeye.cli.deployface import status_table, status_text
-    from buildeye.cli.deployjson import services_json, status_json
+    from buildeye.deploy.asjson import services_json, status_json
 
     with desk(config) as at:
         if service is None:
@@ -161,7 +161,7 @@ def explain(service: str = SERVICE, form: Form = FORM, config: Path | None = CON
     """
     from buildeye.cli.deploydesk import desk, look
     from buildeye.cli.deployface import explain_text
-    from buildeye.cli.deployjson import status_json
+    from buildeye.deploy.asjson import status_json
 
     with desk(config) as at:
         stands = at.standing(service)
@@ -281,7 +281,7 @@ def history(
     """
     from buildeye.cli.deploydesk import desk
     from buildeye.cli.deployface import history_table
-    from buildeye.cli.deployjson import history_json
+    from buildeye.deploy.asjson import history_json
 
     with desk(config) as at:
         past = at.history(service, limit)

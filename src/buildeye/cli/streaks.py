@@ -1,9 +1,9 @@
 """`build-eye streaks`: which jobs of a branch fail since when, and as what."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
     from buildeye.insight.grid import Commit
     from buildeye.insight.streaks import Streak
 
-COLUMNS: Final = (
-    "job", "streak", "clipped", "since", "first_bad", "pull_request", "title", "last_bad", "last_good", "between",
-    "failed", "judged", "failure_rate", "signatures", "undiagnosed", "html_url",
-)  # fmt: skip
-_SHORT: Final = 7
+SHORT: Final = 7
+"""Characters of a commit's name that are shown, and the fewest that name one."""
+_SHA: Final = re.compile(r"[0-9a-fA-F]{7,40}")
 _NAMED: Final = 3
 
 
 def streaks(
-    branch: str = typer.Argument("", metavar="[BRANCH]", help="The branch; default that of the settings."),
+    ref: str = typer.Argument(
+        "", metavar="[REF]", help="A branch, or a commit of the branch of the settings; default that branch."
+    ),
+    at: str = typer.Option("", "--at", metavar="SHA", help="As if this commit of the branch were its newest."),
     commits: int = typer.Option(100, "--commits", min=1, max=5000, help="How many of its newest commits to look at."),
     job: str = typer.Option("", "--job", metavar="TEXT", help="Jobs whose name has this text, or fits this pattern."),
     least: int = typer.Option(1, "--min", min=1, help="Failures in a row from which on a streak is shown."),
@@ -37,54 +38,41 @@ def streaks(
     Examples:
       build-eye streaks
       build-eye streaks main --commits 200 --job nightly --min 3
-      build-eye streaks -o csv
+      build-eye streaks 3d91e02
+      build-eye streaks release --at 3d91e02 -o csv
     """
+    from buildeye.insight.streakrows import COLUMNS, as_row, named
     from buildeye.insight.streaks import streaks_of
 
     with asked(target_repo, config) as (warehouse, settings):
         repository = settings.target_repository.full_name
-        meant = branch or settings.target_repository.branch
+        branch, ending = meant(ref, at, settings.target_repository.branch)
         wanted = named(job)
-        found = [each for each in streaks_of(warehouse, repository, meant, commits, least) if wanted(each.job)]
+        found = streaks_of(warehouse, repository, branch, commits, least, ending)
+        shown = [each for each in found if wanted(each.job)]
     if form is not AnswerForm.TABLE:
-        typer.echo(written([as_row(each) for each in found], COLUMNS, form))
-    elif found:
-        typer.echo(streak_table(found))
+        typer.echo(written([as_row(each) for each in shown], COLUMNS, form))
+    elif shown:
+        typer.echo(streak_table(shown))
     else:
-        typer.echo(f"{repository}: no job is on a streak at {meant} (newest {commits} commits)")
+        where = f"{ending} of {branch}" if ending else branch
+        typer.echo(f"{repository}: no job is on a streak at {where} (newest {commits} commits)")
 
 
-def named(text: str) -> Callable[[str], bool]:
-    """Whether a job's name has this text, or fits it as a regular expression; letters' case does not matter."""
-    plain = text.casefold()
-    try:
-        pattern = re.compile(text, re.IGNORECASE)
-    except re.error:
-        return lambda name: plain in name.casefold()
-    return lambda name: plain in name.casefold() or pattern.search(name) is not None
+def meant(ref: str, at: str, usual: str) -> tuple[str, str]:
+    """The branch and the commit the window ends with, '' for its newest: what looks like a commit's name is one.
 
+    UsageError: a commit is named twice, or its name is too short to be one.
+    """
+    from buildeye.model import UsageError
 
-def as_row(streak: "Streak") -> dict[str, Any]:
-    """A streak as JSON and CSV have it, by COLUMNS."""
-    first = streak.first_bad
-    return {
-        "job": streak.job,
-        "streak": streak.length,
-        "clipped": streak.clipped,
-        "since": first.at,
-        "first_bad": first.sha,
-        "pull_request": first.pull_request or None,
-        "title": first.title.partition("\n")[0],
-        "last_bad": streak.last_bad.sha,
-        "last_good": streak.last_good.sha if streak.last_good else None,
-        "between": [{"sha": each.sha, "pull_request": each.pull_request or None} for each in streak.between],
-        "failed": streak.failed,
-        "judged": streak.judged,
-        "failure_rate": round(streak.failure_rate, 4),
-        "signatures": [{"signature": signature, "commits": count} for signature, count in streak.signatures],
-        "undiagnosed": streak.undiagnosed,
-        "html_url": streak.html_url,
-    }
+    if not at:
+        return (usual, ref.lower()) if _SHA.fullmatch(ref) else (ref or usual, "")
+    if not _SHA.fullmatch(at):
+        raise UsageError(f'--at is "{at}"; write the name of a commit, or at least its first {SHORT} characters')
+    if _SHA.fullmatch(ref):
+        raise UsageError(f"{ref} and --at {at} both name a commit; give one")
+    return ref or usual, at.lower()
 
 
 def streak_table(found: "Sequence[Streak]") -> str:
@@ -97,7 +85,7 @@ def streak_table(found: "Sequence[Streak]") -> str:
         (
             strip_controls(each.job),
             f"{each.length}+" if each.clipped else str(each.length),
-            "before this window" if each.clipped else f"{each.first_bad.at:%Y-%m-%d}",
+            "before this window" if each.clipped else f"{each.first_bad.at:%Y-%m-%d} {each.first_bad.sha[:SHORT]}",
             "?" if each.clipped else _suspects(each.between),
             f"{each.failure_rate:.0%}",
             strip_controls(_fails_as(each)),
@@ -110,21 +98,16 @@ def streak_table(found: "Sequence[Streak]") -> str:
 def _suspects(between: "Sequence[Commit]") -> str:
     """The first bad commit, and how many it shares the suspicion with."""
     first = between[-1]
-    name = first.sha[:_SHORT] + (f" #{first.pull_request}" if first.pull_request else "")
+    name = f"#{first.pull_request}" if first.pull_request else first.sha[:SHORT]
     return name if len(between) == 1 else f"{name} (1 of {len(between)})"
 
 
 def _fails_as(streak: "Streak") -> str:
+    from buildeye.insight.streakrows import brief
+
     told = [f"{count}x {brief(signature)}" for signature, count in streak.signatures[:_NAMED]]
     if len(streak.signatures) > _NAMED:
         told.append(f"{len(streak.signatures) - _NAMED} more")
     if streak.undiagnosed:
         told.append(f"{streak.undiagnosed}x not diagnosed")
     return " · ".join(told)
-
-
-def brief(signature: str) -> str:
-    """A signature without its rule and folders: `pytest.failed|tests/a.py::test_b|E` is `test_b E`."""
-    rule, _, rest = signature.partition("|")
-    parts = [part.rpartition("::")[2].rpartition("/")[2] or part for part in rest.split("|") if part]
-    return " ".join(parts) or rule

@@ -207,33 +207,6 @@ def change_table(changes: Sequence[tuple[str, VerdictChange]]) -> str:
     return table(("when (UTC)", "job", "was", "became", "why", "new reasons"), rows)
 
 
-def as_json(run: RunVerdicts, jobs: Sequence[JobVerdict]) -> dict[str, Any]:
-    """All that is known: `verdict` is what counts, `ours` our own judgement, `person` who overruled it or null."""
-    return {
-        "repository": run.repository,
-        "run_id": run.run_id,
-        "said": [dataclasses.asdict(said) for said in run.said],
-        "jobs": [
-            {
-                "job_id": each.job.id,
-                "name": each.job.name,
-                "run_attempt": each.job.run_attempt,
-                "html_url": each.job.html_url,
-                "verdict": dataclasses.asdict(each.counts),
-                "ours": dataclasses.asdict(each.ours),
-                "person": dataclasses.asdict(each.said) if each.said else None,
-                "changes": [change_as_json(each.job.name, change) for change in each.changes],
-            }
-            for each in jobs
-        ],
-    }
-
-
-def change_as_json(name: str, change: VerdictChange) -> dict[str, Any]:
-    """A change with the name of its job."""
-    return {"name": name} | dataclasses.asdict(change)
-
-
 def _when(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 

@@ -1,11 +1,10 @@
 """Commits x jobs: what became of each job at each commit, whatever order and how often its runs are told.
 
-Two steps. Runs of one job at one commit (re-runs, several workflows' attempts) become one letter: success and failure
-together are flaky, cancelled loses to anything. Then the shards of a job fold into one: any that failed fails it.
+Runs of one job at one commit (re-runs, several workflows' attempts) become one letter: success and failure together are
+flaky, cancelled loses to anything. `shards` says which jobs are parts of one; `shard_letter` what becomes of them: any
+that failed fails it.
 """
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,17 +33,21 @@ _CONCLUSIONS: Final = {
 FAILURES: Final = frozenset(word for word, letter in _CONCLUSIONS.items() if letter in FAILED)
 """The conclusions of GitHub that are failures."""
 _OF_RUNS: Final = (SUCCESS, FAILURE, TIMED_OUT, QUEUED, PENDING, NEUTRAL, SKIPPED, CANCELLED)
-_OF_SHARDS: Final = (FAILURE, TIMED_OUT, QUEUED, PENDING, FLAKY, SUCCESS, NEUTRAL, SKIPPED, CANCELLED)
+_OF_SHARDS: Final = (FAILURE, TIMED_OUT, QUEUED, PENDING, FLAKY, SUCCESS, NEUTRAL, SKIPPED, CANCELLED, NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit of the branch: when it came (aware, UTC) and the pull request that brought it, 0 when not known."""
+    """A commit of the branch: when it came (aware, UTC) and the pull request that brought it, 0 when not known.
+
+    `before`: the newest commit of the branch before it, as the push that brought it says; '' when not known.
+    """
 
     sha: str
     at: datetime
     pull_request: int = 0
     title: str = ""
+    before: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,47 +79,6 @@ def letter_of(status: str, conclusion: str) -> str:
     return QUEUED if status == "queued" else PENDING
 
 
-_SHARD: Final = re.compile(r"(?:shard\s*)?\d+\s*(?:/|\bof\b)\s*\d+|shard\s*\d+", re.IGNORECASE)
-_VALUES: Final = re.compile(r"\s*\(([^()]*)\)")
-
-
-def folded(job: str) -> str:
-    """A job's name without shard numbers: `test (default, 1, 5, linux)` and `test (default, 2, 6, linux)` are one.
-
-    A shard is `1/5`, `1 of 5`, `shard 1`, or two whole numbers k, n with 1 <= k <= n side by side. One number alone
-    may be a version (`node (18)`) and stays.
-    """
-    return _VALUES.sub(lambda found: _kept(found[1]), job)
-
-
-def _kept(inside: str) -> str:
-    values = [value.strip() for value in inside.split(",")]
-    kept: list[str] = []
-    while values:
-        here = values.pop(0)
-        if here.isdecimal() and values and values[0].isdecimal() and 1 <= int(here) <= int(values[0]):
-            values.pop(0)
-        elif not _SHARD.fullmatch(here):
-            kept.append(here)
-    return f" ({', '.join(kept)})" if kept else ""
-
-
-def grid(runs: Iterable[JobRun]) -> dict[str, dict[str, Cell]]:
-    """Cells by folded job and commit; the order and repetition of `runs` do not matter."""
-    apart: dict[tuple[str, str], list[JobRun]] = defaultdict(list)
-    for run in set(runs):
-        apart[run.sha, run.job].append(run)
-    shards: dict[tuple[str, str], list[Cell]] = defaultdict(list)
-    names: dict[str, str] = {}
-    for (sha, job), same in apart.items():
-        name = names.get(job) or names.setdefault(job, folded(job))
-        shards[name, sha].append(merged(same))
-    cells: dict[str, dict[str, Cell]] = defaultdict(dict)
-    for (name, sha), parts in shards.items():
-        cells[name][sha] = parts[0] if len(parts) == 1 else _folded_cell(parts)
-    return dict(cells)
-
-
 def merged(runs: Iterable[JobRun]) -> Cell:
     """The one cell of all runs of one job at one commit."""
     known = list(runs)
@@ -127,9 +89,6 @@ def merged(runs: Iterable[JobRun]) -> Cell:
     return Cell(FLAKY if flaky else best.letter, best.id, tuple(sorted(signatures)), best.html_url)
 
 
-def _folded_cell(parts: Iterable[Cell]) -> Cell:
-    shards = list(parts)
-    best = min(shards, key=lambda cell: (_OF_SHARDS.index(cell.letter), -cell.id, cell.html_url))
-    alike = [cell for cell in shards if (cell.letter in FAILED) == (best.letter in FAILED)]
-    signatures = {signature for cell in alike for signature in cell.signatures}
-    return Cell(best.letter, best.id, tuple(sorted(signatures)), best.html_url)
+def shard_letter(letters: Iterable[str]) -> str:
+    """The one letter of all shards of a job at one commit: any that failed fails it, any not over leaves it open."""
+    return min(letters, key=_OF_SHARDS.index)

@@ -1,0 +1,20 @@
+"""Shares of counts with what their small numbers leave open."""
+
+from math import sqrt
+from typing import Final
+
+NORMAL_95: Final = 1.959963984540054
+"""Standard deviations on both sides of the mean that hold 95 % of a normal distribution."""
+
+
+def wilson(part: int, whole: int, z: float = NORMAL_95) -> tuple[float, float]:
+    """Where the true share lies, from 0 to 1: the score interval of Wilson (1927), 95 % with the default `z`.
+
+    `part` of `whole` trials, 0 <= part <= whole; without a trial everything is possible: (0, 1).
+    """
+    if not whole:
+        return 0.0, 1.0
+    share, weight = part / whole, z * z / whole
+    middle = share + weight / 2
+    spread = z * sqrt(share * (1 - share) / whole + weight / (4 * whole))
+    return max(0.0, (middle - spread) / (1 + weight)), min(1.0, (middle + spread) / (1 + weight))
