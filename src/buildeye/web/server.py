@@ -26,6 +26,7 @@ from buildeye.web.app import HOW_TO_OPEN, create_app
 from buildeye.web.clickhousedoor import PATH as CLICKHOUSE
 from buildeye.web.clickhousedoor import ClickHouseDoor, elsewhere
 from buildeye.web.drain import Drain
+from buildeye.web.pages import pages
 from buildeye.web.reading import Reader
 from buildeye.web.spool import open_spool
 
@@ -59,7 +60,9 @@ def serve(
         )
         reader = stack.enter_context(Reader())
         clickhouse = stack.enter_context(_clickhouse(warehouse, token, settings))
-        app = create_app(spool, secret, settings.webhooks.max_body_bytes, now, doors={CLICKHOUSE: clickhouse})
+        shown = pages(settings, warehouse, spool, now)
+        most_bytes = settings.webhooks.max_body_bytes
+        app = create_app(spool, secret, most_bytes, now, routers=shown, doors={CLICKHOUSE: clickhouse})
         url = _address(door)
         stack.enter_context(serving(store.data_dir, url, token, warehouse.engine or warehouse.place))
         drain = Drain(spool, reader, warehouse, now)
