@@ -8,13 +8,14 @@ import statistics
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final
 
 from benchmarks.asking.rows import COMMITS, LARGEST_FILE, REPOSITORY, STREAKS_OF, USUAL_FILE, week
-from buildeye.insight.failures import top_failures
-from buildeye.insight.testruns import file_week
 
+from buildeye.insight.failures import top_failures
 from buildeye.insight.streaks import streaks_of
+from buildeye.insight.testruns import file_week
 from buildeye.warehouse import Warehouse
 from buildeye.warehouse.store import saved_query
 
@@ -37,9 +38,9 @@ def measure(warehouse: Warehouse, until: datetime) -> dict[str, Any]:
     since, until = week(until)
     found: dict[str, Any] = {}
     for name, file in (("test_file_week", USUAL_FILE), ("largest_file_week", LARGEST_FILE)):
-        found[f"{name}_ms"] = median_ms(lambda file=file: file_week(warehouse, REPOSITORY, file, since, until))
-        found[f"{name}_raw_ms"] = median_ms(lambda file=file: _raw_week(warehouse, file, since, until))
-        found[f"{name}_guide_raw_ms"] = median_ms(lambda file=file: _guides(warehouse, file, since))
+        found[f"{name}_ms"] = median_ms(partial(file_week, warehouse, REPOSITORY, file, since, until))
+        found[f"{name}_raw_ms"] = median_ms(partial(_raw_week, warehouse, file, since, until))
+        found[f"{name}_guide_raw_ms"] = median_ms(partial(_guides, warehouse, file, since))
     found["overhead_vs_chdb"] = round(found["test_file_week_ms"] / found["test_file_week_raw_ms"], 2)
     fortnight = until - timedelta(days=14)
     found["top_failing_ms"] = median_ms(lambda: top_failures(warehouse, REPOSITORY, "main", fortnight, until, 10))
