@@ -5,12 +5,14 @@ import typer
 from buildeye import __version__
 from buildeye.cli import (
     comment,
+    datasources,
     demo,
     deploy,
     explain,
     failures,
     ingest,
     monitor,
+    query,
     queue,
     rules,
     serve,
@@ -63,7 +65,9 @@ app.command("streaks")(streaks.streaks)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
+app.command("query")(query.query)
 app.command("demo")(demo.demo)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")

@@ -90,6 +90,15 @@ def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
     return Warehouse(client, place.shown)
 
 
+def open_server(place: Server) -> Warehouse:
+    """A server to ask, whatever tables it has: nothing is made or changed there, no setting is touched.
+
+    OutsideError: it does not answer, or refuses the user.
+    """
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+    return Warehouse(_open_server(place, {}), place.shown)
+
+
 def parse_dsn(dsn: str) -> Embedded | Server:
     """What an address means. UsageError names what is wrong with it, never its password."""
     scheme, mark, rest = dsn.partition("://")
@@ -189,7 +198,7 @@ def _holder(folder: Path) -> str | None:
     return None
 
 
-def _open_server(place: Server) -> "Client":
+def _open_server(place: Server, settings: Mapping[str, Any] = _SETTINGS) -> "Client":
     from clickhouse_connect import get_client
 
     with outside_failures(place.shown):
@@ -200,7 +209,7 @@ def _open_server(place: Server) -> "Client":
             password=place.password,
             interface="https" if place.secure else "http",
             verify=place.verify,
-            settings=dict(_SETTINGS),
+            settings=dict(settings),
             tz_mode="aware",
             autogenerate_session_id=False,
             connect_timeout=_CONNECT_SECONDS,
