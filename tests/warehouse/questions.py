@@ -1,9 +1,10 @@
 """Every saved question with parameters and what is answered when `seed` was written."""
 
+from datetime import UTC, datetime
 from typing import Any
 from unittest.mock import ANY
 
-from buildeye.model import Cause, Thing
+from buildeye.model import Case, CaseRun, Cause, Origin, Outcome, Thing
 from buildeye.warehouse import Baseline, JobEnvironment, KeptLog, ReadArtifact, SyncCursor, SyncedRun, Warehouse
 
 from .facts import (
@@ -20,7 +21,63 @@ from .facts import (
     at,
 )
 
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+_WINDOW = {"repository": REPOSITORY, "since": at(-60), "until": at(60)}
+_CASE = {"file": "tests/test_a.py", "classname": "TestB", "case": "test_c"}
+
 QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+    "test_file_week": (
+        {**_WINDOW, "file": "tests/test_a.py", "module": ""},
+        [
+            {
+                "classname": "TestB", "name": "test_c", "runs": 2, "successful": 1, "fails": 1, "skipped": 0,
+                "flaky": 0, "seconds": 2.0, "last_failed": at(20),
+            },
+            {"name": "test_d", "runs": 1, "skipped": 1, "seconds": 0.0, "last_failed": NEVER},
+        ],
+    ),
+    "test_files_like": (
+        {**_WINDOW, "base": "TEST_A"},
+        [{"file": "tests/test_a.py", "classname": "", "runs": 3}],
+    ),
+    "test_cases_named": (
+        {**_WINDOW, "names": ["test_c", "TestB::test_c"], "file": "", "module": ""},
+        [{"file": "tests/test_a.py", "classname": "TestB", "name": "test_c", "runs": 2}],
+    ),
+    "test_days": (
+        {**_WINDOW, **_CASE},
+        [
+            {
+                "day": at(0).date(), "workflow_name": "CI", "job": "unit (3.12)", "runs": 2, "successful": 1,
+                "fails": 1, "skipped": 0, "flaky": 0, "seconds": 4.0,
+            }
+        ],
+    ),
+    "test_ends": (
+        {**_WINDOW, **_CASE},
+        [
+            {"passed": True, "at": at(24), "run_id": 101, "attempt": 1, "job_id": 1004, "branch": "main"},
+            {"passed": False, "at": at(20), "job_id": 1000, "html_url": "https://example.test/jobs/1000"},
+        ],
+    ),
+    "test_messages": (
+        {**_WINDOW, **_CASE, "limit": 5},
+        [
+            {
+                "message": "assert 1 == 2", "fails": 1, "flaky": 0, "first_at": at(20), "last_at": at(20),
+                "run_id": 100, "job_id": 1000,
+            }
+        ],
+    ),
+    "test_commits": (
+        {**_WINDOW, "files": [], "names": []},
+        [
+            {
+                "file": "tests/test_a.py", "classname": "TestB", "name": "test_c",
+                "commits": [("a" * 40, at(20), ANY, 0, 0, 1, [100], [7], ["octocat"], [(1000, 1080)])],
+            }
+        ],
+    ),
     "commit_stories": (
         {"repository": REPOSITORY, "commits": ["a" * 7, "b" * 40]},
         [
@@ -91,6 +148,31 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
                 "started_waits": [120.0, 120.0, 120.0, 120.0], "waiting": 0,
             },
             {"label": "linux,npu", "bucket": 1, "queued": 0, "ran_seconds": ANY, "started": 0},
+        ],
+    ),
+    "hud_commits": (
+        {
+            "repository": REPOSITORY, "branch": "main", "until": at(0), "until_sha": f"{9:040}", "limit": 2,
+            "offset": 0,
+        },
+        [
+            {"sha": f"{9:040}", "at": at(-20), "pull_request": 9, "title": "Turn", "author": "octocat"},
+            {"sha": f"{8:040}", "at": at(-30), "pull_request": 8},
+        ],
+    ),
+    "hud_branch_of_commit": (
+        {"repository": REPOSITORY, "sha": "a" * 7},
+        [{"sha": "a" * 40, "branch": "main", "at": at(0)}],
+    ),
+    "hud_cells": (
+        {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
+        [{"sha": "a" * 40, "web": "", "names": ANY, "cells": ANY}],
+    ),
+    "pool_jobs": (
+        {"at": at(30), "since": at(-100)},
+        [
+            {"repository": "octo/other", "pool": "linux,npu", "assigned": 0, "running": 0},
+            {"repository": REPOSITORY, "pool": "linux,npu", "assigned": 0, "running": 0},
         ],
     ),
     "failed_jobs_since": (
@@ -182,6 +264,13 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "sync_cursors": (
         {"repository": REPOSITORY},
         [{"stream": "runs", "since": at(-60), "reached": at(30), "seen": "digest"}],
+    ),
+    "repositories": (
+        {},
+        [
+            {"repository_full_name": "octo/other", "newest": at(0)},
+            {"repository_full_name": REPOSITORY, "newest": at(0)},
+        ],
     ),
     "known_runs": (
         {"repository": REPOSITORY, "runs": [100, 102, 200, 404]},
@@ -322,6 +411,20 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 }  # fmt: skip
 
 
+def _case_runs() -> list[CaseRun]:
+    """A test that failed in one job and passed in another of the same name and commit; one that was skipped."""
+    failed, passed = (
+        Origin(REPOSITORY, run, "junit", at(ended), job_id=job)
+        for run, ended, job in [(100, 20, 1000), (101, 24, 1004)]
+    )
+    bad = (Outcome("assert 1 == 2\nwhere", "text", "AssertionError"),)
+    return [
+        CaseRun(failed, Case(0, "test_c", "TestB", "tests/test_a.py", seconds=3, failures=bad)),
+        CaseRun(failed, Case(1, "test_d", "TestB", "tests/test_a.py", skips=(Outcome("no NPU"),))),
+        CaseRun(passed, Case(0, "test_c", "TestB", "tests/test_a.py", seconds=1)),
+    ]
+
+
 def seed(warehouse: Warehouse) -> None:
     """Write what the answers are about, besides another repository's."""
     elsewhere = "octo/other"
@@ -346,6 +449,7 @@ def seed(warehouse: Warehouse) -> None:
             a_job(2000, run=200, repository=elsewhere),
         ]
     )
+    warehouse.write_test_runs(_case_runs())
     warehouse.write_diagnoses([a_diagnosis(1000), a_diagnosis(1001), a_diagnosis(999, signature="other")])
     warehouse.write_verdicts([a_verdict(1000), a_verdict(1000, minutes=39, rule_set="rules-0")], REPOSITORY)
     warehouse.write_verdicts([a_verdict(2000, run=200)], elsewhere)

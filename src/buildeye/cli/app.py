@@ -10,8 +10,12 @@ from buildeye.cli import (
     deploy,
     explain,
     failures,
+    flaky,
     ingest,
+    login,
+    mcp,
     monitor,
+    quarantine,
     query,
     queue,
     rules,
@@ -19,6 +23,7 @@ from buildeye.cli import (
     stages,
     streaks,
     sync,
+    testcases,
     unknown,
     verdict,
 )
@@ -62,11 +67,18 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("mcp")(mcp.mcp)
+app.command("query")(query.query)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
-app.command("query")(query.query)
+app.add_typer(testcases.app, name="tests")
+app.command("flaky")(flaky.flaky)
+app.add_typer(quarantine.app, name="quarantine")
+app.command("login")(login.login)
 app.command("demo")(demo.demo)
+app.add_typer(login.app, name="contexts")
+app.command("query")(query.query)
 app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")

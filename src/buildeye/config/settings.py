@@ -205,6 +205,14 @@ class Tests(Section):
     )
     max_artifacts: Count = counted(500, "artifacts", 1, 10000, "artifacts one pass reads at most, newest first")
     max_artifact_mib: Count = counted(256, "MiB", 1, 4096, "size of an artifact up to which it is fetched")
+    folder: str = setting(
+        "",
+        "a folder of the repository, such as test, or empty",
+        "what files are below that reports name; empty: the top of the repository. CODEOWNERS is asked with it",
+    )
+    quarantine: Path = setting(
+        Path("config/quarantine.yaml"), "a file", "the list of tests that are known to be flaky, and until when"
+    )
 
 
 class Language(StrEnum):
