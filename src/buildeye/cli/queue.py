@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from buildeye.insight.queues import QueueDepth, QueueHistory, Waits
     from buildeye.warehouse import Warehouse
 
+_MINUTE: Final = 60
 _SAID: Final = {"capacity": "too little capacity", "burst": "a burst", "calm": "calm"}
 
 
@@ -142,6 +143,14 @@ def _longest_wait(history: "QueueHistory") -> float:
 
 
 def _told(waits: "Waits | None") -> str:
+    """p50 / p90 / longest, or the one there is; from two minutes on in whole minutes."""
+    if not waits:
+        return "-"
+    told = (waits.longest,) if waits.jobs == 1 else (waits.p50, waits.p90, waits.longest)
+    return " / ".join(_briefly(each) for each in told)
+
+
+def _briefly(seconds: float) -> str:
     from buildeye.model.spans import lasting
 
-    return " / ".join(lasting(round(each)) for each in (waits.p50, waits.p90, waits.longest)) if waits else "-"
+    return lasting(round(seconds) if seconds < 2 * _MINUTE else _MINUTE * round(seconds / _MINUTE))
