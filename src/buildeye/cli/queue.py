@@ -98,7 +98,7 @@ def depth_table(found: "Sequence[QueueDepth]") -> str:
     from buildeye.cli.tables import table
     from buildeye.logs.secrets import strip_controls
 
-    head = ("label", "depth", "running", "still waiting for", "ghosts", "started last hour", "after waiting for")
+    head = ("label", "depth", "running", "waiting for", "ghosts", "started", "after")
     rows = [
         (
             strip_controls(each.label) or "(none)",
@@ -111,7 +111,7 @@ def depth_table(found: "Sequence[QueueDepth]") -> str:
         )
         for each in found
     ]
-    return table(head, rows) + "\n waits: p50 / p90 / longest"
+    return table(head, rows) + "\n started: within the last hour; waits: p50 / p90 / longest"
 
 
 def history_table(found: "Sequence[QueueHistory]") -> str:
