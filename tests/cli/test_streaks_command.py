@@ -85,6 +85,13 @@ def test_csv_has_a_head_and_a_line_a_streak() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_a_picture_has_a_bar_a_streak() -> None:
+    lines = asked("-o", "graph").splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == ["streak", "CI / e2e", "CI / unit"]
+    assert lines[1].count("█") > lines[2].count("█") > 10
+
+
+@pytest.mark.usefixtures("here")
 def test_a_shorter_window_clips_and_a_higher_minimum_leaves_out() -> None:
     assert [each["clipped"] for each in json.loads(asked("-o", "json", "--commits", "2"))] == [True, True]
     assert [each["job"] for each in json.loads(asked("-o", "json", "--min", "4"))] == ["CI / e2e"]

@@ -265,6 +265,13 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
         {"repository": REPOSITORY},
         [{"stream": "runs", "since": at(-60), "reached": at(30), "seen": "digest"}],
     ),
+    "repositories": (
+        {},
+        [
+            {"repository_full_name": "octo/other", "newest": at(0)},
+            {"repository_full_name": REPOSITORY, "newest": at(0)},
+        ],
+    ),
     "known_runs": (
         {"repository": REPOSITORY, "runs": [100, 102, 200, 404]},
         [

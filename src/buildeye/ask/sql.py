@@ -7,10 +7,12 @@ from typing import Any
 
 from buildeye.ask.answer import Answer
 from buildeye.ask.guard import OURS, Allowed, Limits, Tables, check
+from buildeye.ask.limits import OverLimit, over_limit
 from buildeye.ask.sources import SqlSource
 from buildeye.config import Settings
 from buildeye.model import BuildEyeError
 from buildeye.warehouse import Warehouse
+from buildeye.warehouse.failures import OverLimitError
 
 
 def ask_sql(
@@ -21,8 +23,14 @@ def ask_sql(
     Refused: the guard does not let it through. UsageError, OutsideError: see `SqlSource.run`.
     """
     allowed = check(sql, tables=source.tables(), limits=limits)
-    answer = source.run(allowed, parameters)
-    return replace(answer, warnings=(*allowed.warnings, *answer.warnings))
+    try:
+        answer = source.run(allowed, parameters)
+    except OverLimit as error:
+        if allowed.settings.get(error.setting) != (limits or Limits()).settings().get(error.setting):
+            raise error.of_the_query() from None
+        raise
+    spare = (f"FORMAT {allowed.format} is left out: rows have no format; choose one with -o",) if allowed.format else ()
+    return replace(answer, warnings=(*allowed.warnings, *spare, *answer.warnings))
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -47,9 +55,11 @@ class WarehouseSource:
         """See `SqlSource`; nothing of a query that failed gets into the next answer."""
         try:
             result = self._warehouse.query(allowed.bounded, parameters)
-        except BuildEyeError:
+        except BuildEyeError as error:
             with suppress(BuildEyeError):
                 self._drain()
+            if isinstance(error, OverLimitError):
+                raise over_limit(error.code, error.reason, allowed.settings) or error from None
             raise
         return Answer(result.columns, result.types, result.rows)
 

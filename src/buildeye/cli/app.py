@@ -5,6 +5,7 @@ import typer
 from buildeye import __version__
 from buildeye.cli import (
     comment,
+    datasources,
     demo,
     deploy,
     explain,
@@ -12,8 +13,10 @@ from buildeye.cli import (
     flaky,
     ingest,
     login,
+    mcp,
     monitor,
     quarantine,
+    query,
     queue,
     rules,
     serve,
@@ -64,6 +67,8 @@ app.command("recommend")(stages.recommend)
 app.command("report")(stages.report)
 app.command("archive")(stages.archive)
 app.command("streaks")(streaks.streaks)
+app.command("mcp")(mcp.mcp)
+app.command("query")(query.query)
 app.command("failures")(failures.failures)
 app.command("queue")(queue.queue)
 app.command("unknown")(unknown.unknown)
@@ -73,6 +78,8 @@ app.add_typer(quarantine.app, name="quarantine")
 app.command("login")(login.login)
 app.command("demo")(demo.demo)
 app.add_typer(login.app, name="contexts")
+app.command("query")(query.query)
+app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")
 app.add_typer(verdict.app, name="verdict")

@@ -32,9 +32,12 @@ class AnswerForm(StrEnum):
     CSV = "csv"
     YAML = "yaml"
     WIDE = "wide"
+    GRAPH = "graph"
 
 
-ANSWER = typer.Option(AnswerForm.TABLE, "--format", "-o", help="A table to read, a wide one, JSON, YAML or CSV.")
+ANSWER = typer.Option(
+    AnswerForm.TABLE, "--format", "-o", help="A table to read, a wide one, JSON, YAML, CSV, or a picture of it."
+)
 
 
 @contextmanager
@@ -49,7 +52,7 @@ def asked(target_repo: str | None, config: Path | None) -> "Iterator[tuple[Wareh
 
 
 def written(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: AnswerForm) -> str:
-    """Rows as JSON or YAML (a list of objects), as CSV, or as a table of all columns, however wide.
+    """Rows as JSON or YAML (a list of objects), as CSV, as a picture, or as a table of all columns, however wide.
 
     Times are in ISO 8601; lists in CSV and tables are JSON.
     """
@@ -58,6 +61,10 @@ def written(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: Ans
         return _json(objects)
     if form is AnswerForm.YAML:
         return _yaml(objects)
+    if form is AnswerForm.GRAPH:
+        from buildeye.cli.graph import picture
+
+        return picture(columns, [[row[column] for column in columns] for row in rows])
     if form in (AnswerForm.WIDE, AnswerForm.TABLE):
         from buildeye.cli.tables import table
 

@@ -118,8 +118,8 @@ def history(
 
 def begin_of(since: str, end: datetime) -> datetime:
     """When a window begins, given as `7d`, `12h` or a date. UsageError: it is none, or not before the end."""
-    from buildeye.cli.vocabulary import moment
     from buildeye.model import UsageError
+    from buildeye.model.times import moment
 
     begin = moment("--since", since, end)
     if begin > end - timedelta(seconds=1):

@@ -111,7 +111,7 @@ def list_verdicts(
       build-eye verdict list --since 4w -o json
     """
     from buildeye.cli.verdictface import list_table
-    from buildeye.cli.vocabulary import moment
+    from buildeye.model.times import moment
 
     begin = moment("--since", since, now())
     with _warehouse(target_repo, config) as (warehouse, repository):

@@ -1,8 +1,7 @@
-"""Words that a person types, understood or refused with the nearest that there is: causes, categories, jobs, times."""
+"""Words that a person types, understood or refused with the nearest that there is: causes, categories, jobs."""
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 
 from buildeye.model import CATEGORIES, Cause, Job, UsageError
@@ -10,8 +9,6 @@ from buildeye.pipeline.verdicts import RunVerdicts
 
 _ALONE = (Cause.NONE, Cause.UNKNOWN)
 """Causes that have one category, which no other cause can have."""
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _LISTED = 8
 
 
@@ -54,17 +51,6 @@ def job_named(text: str, run: RunVerdicts) -> Job:
         raise UsageError(f'run {run.run_id} has {len(last)} jobs named "{text}"; give the number of one: {numbers}')
     names = sorted({job.name for job in jobs.values() if job.name})
     raise UsageError(f'run {run.run_id} has no job "{text}"{_nearest(text, names)}; it has {_some(names)}')
-
-
-def moment(option: str, text: str, now: datetime) -> datetime:
-    """The time that `7d`, `12h`, `4w` or a date in UTC means. UsageError when it is none of these."""
-    found = re.fullmatch(r"(\d{1,4})([hdw])", text.strip().lower())
-    if found:
-        return max(_BEGINNING, now - timedelta(**{_UNITS[found[2]]: int(found[1])}))
-    try:
-        return max(_BEGINNING, datetime.strptime(text.strip(), "%Y-%m-%d").replace(tzinfo=UTC))
-    except ValueError:
-        raise UsageError(f'{option} is "{text}"; write 12h, 7d, 4w or a date such as 2026-11-01') from None
 
 
 def _word(text: str) -> str:

@@ -134,6 +134,14 @@ def door_of(owner: Owner) -> Server:
     return Server(url.hostname, url.port, "build-eye", owner.token, secure=False, path=DOOR)
 
 
+def open_server(place: Server) -> Warehouse:
+    """A server to ask, whatever tables it has: nothing is made or changed there, no setting is touched.
+
+    OutsideError: it does not answer, or refuses the user.
+    """
+    return Warehouse(_open_server(place, {}), place.shown)
+
+
 def parse_dsn(dsn: str) -> Embedded | Server:
     """What an address means. UsageError names what is wrong with it, never its password."""
     scheme, mark, rest = dsn.partition("://")
@@ -252,7 +260,7 @@ def _holder(folder: Path) -> str | None:
     return None
 
 
-def _open_server(place: Server) -> "Client":
+def _open_server(place: Server, settings: Mapping[str, Any] = _SETTINGS) -> "Client":
     with outside_failures(place.shown):
         return _client(
             host=place.host,
@@ -261,7 +269,7 @@ def _open_server(place: Server) -> "Client":
             password=place.password,
             interface="https" if place.secure else "http",
             verify=place.verify,
-            settings=dict(_SETTINGS),
+            settings=dict(settings),
             tz_mode="aware",
             autogenerate_session_id=False,
             connect_timeout=_CONNECT_SECONDS,

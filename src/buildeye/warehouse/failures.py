@@ -1,5 +1,6 @@
 """ClickHouse's errors in one sentence for people, and whose fault each is."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -8,9 +9,19 @@ from buildeye.model import BuildEyeError, OutsideError, UsageError
 
 _LONGEST: Final = 300
 _AUTHENTICATION_FAILED: Final = 516
+_SCOPE: Final = re.compile(r":? In scope .*?(?=\. Maybe you meant| \([A-Z_]+\)|$)|: While processing .*", re.DOTALL)
 _OUR_GUARD: Final = "query refused ("
 """How the query guard behind a door begins."""
 _LIMITS: Final = frozenset({158, 159, 160, 202, 209, 210, 241, 243, 307, 396, 439})
+
+
+class OverLimitError(OutsideError):
+    """A query went over a limit of what it may cost, or of what the server has; `code` is ClickHouse's."""
+
+    def __init__(self, message: str, code: int, reason: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
 
 
 @contextmanager
@@ -28,8 +39,8 @@ def question_failures(where: str) -> Iterator[None]:
 
 
 def first_sentence(message: str) -> str:
-    """The part of a ClickHouse message that says what is wrong, without code, version and stack."""
-    text = message.strip().split("\n", 1)[0]
+    """The part of a ClickHouse message that says what is wrong, without code, version, stack and the query again."""
+    text = _SCOPE.sub("", message.strip()).split("\n", 1)[0]
     text = text.rpartition("DB::Exception: ")[2].partition(" (version ")[0]
     return text.strip().rstrip(".")[:_LONGEST] or "no reason given"
 
@@ -40,11 +51,11 @@ def _translated(where: str, *, asked: bool) -> Iterator[None]:
 
     try:
         yield
-    except OperationalError:
-        raise OutsideError(
-            f"ClickHouse at {where} does not answer: check that it runs, the address, and the network between."
-        ) from None
     except ClickHouseError as error:
+        if isinstance(error, OperationalError) and getattr(error, "code", None) is None:
+            raise OutsideError(
+                f"ClickHouse at {where} does not answer: check that it runs, the address, and the network between."
+            ) from None
         raise _explained(where, error, asked=asked) from None
 
 
@@ -56,4 +67,7 @@ def _explained(where: str, error: Exception, *, asked: bool) -> BuildEyeError:
     if asked and code is not None and code not in _LIMITS:
         told = reason if reason.startswith(_OUR_GUARD) else f"the query was refused: {reason}"
         return UsageError(f"{told}.")
-    return OutsideError(f"ClickHouse at {where} failed: {reason}.")
+    message = f"ClickHouse at {where} failed: {reason}."
+    if asked and code is not None:
+        return OverLimitError(message, code, reason)
+    return OutsideError(message)

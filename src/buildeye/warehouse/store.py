@@ -172,8 +172,8 @@ class Warehouse:
             )
         with question_failures(self.place):
             answer = self._client.query(sql, parameters=_bound(parameters), query_tz=_ZONE)
-        names = [str(column) for column in answer.column_names]
-        return [dict(zip(names, row, strict=True)) for row in answer.result_rows]
+            names = [str(column) for column in answer.column_names]
+            return [dict(zip(names, row, strict=True)) for row in answer.result_rows]
 
     def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Result:
         """Run one statement with native parameters (`{name:Type}`) and give back all rows.
@@ -186,7 +186,8 @@ class Warehouse:
             types = tuple(str(column.name) for column in answer.column_types)
             if not columns and _is_select(sql):
                 columns, types = self._described(sql, parameters or {})
-        return Result(columns, types, tuple(tuple(row) for row in answer.result_rows))
+            found = tuple(tuple(row) for row in answer.result_rows)  # read here: the answer comes in pieces
+        return Result(columns, types, found)
 
     def _described(self, sql: str, parameters: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns of a query without rows, which the embedded engine does not send."""

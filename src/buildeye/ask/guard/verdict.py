@@ -95,6 +95,8 @@ class Allowed:
         A UNION is put into a sub-query, because the engine applies the clause's row limit to no union.
         """
         statement = f"SELECT * FROM (\n{self.statement}\n)" if self.is_union else self.statement  # noqa: S608  checked
+        if not self.settings:
+            return statement
         clause = ", ".join(f"{name} = {_literal(value)}" for name, value in self.settings.items())
         return f"{statement}\nSETTINGS {clause}"
 
