@@ -33,8 +33,9 @@ class Desk:
     local: bool = False
 
     def repository(self, named: str) -> str:
-        """The repository (`owner/name`) that is meant; '' is that of the settings."""
-        return named.strip() or self.settings.target_repository.full_name
+        """The repository (`owner/name`) that is meant: for '' that of the settings, however its letters are written."""
+        meant = self.settings.target_repository.full_name
+        return meant if named.strip().lower() in ("", meant.lower()) else named.strip()
 
     def branch(self, named: str) -> str:
         """The branch that is meant; '' is that of the settings."""
