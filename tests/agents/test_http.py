@@ -13,7 +13,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from buildeye.mcp.door import MOST_BODY_BYTES, is_loopback
+from buildeye.listening import is_loopback
+from buildeye.mcp.door import MOST_BODY_BYTES
 from tests.agents.agent import COMMAND, over_http
 from tests.agents.conftest import Filled
 from tests.pipeline.places import environment

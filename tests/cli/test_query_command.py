@@ -11,9 +11,11 @@ import pytest
 
 from buildeye.ask.parameters import declared
 from buildeye.warehouse import open_warehouse
+from buildeye.warehouse.owner import serving
 from buildeye.warehouse.store import saved_queries, saved_query
 from tests.cli.program import Answer, build_eye
 from tests.warehouse.facts import REPOSITORY, a_run
+from tests.web.answering import TOKEN, answering
 
 NOW = datetime.now(UTC)
 
@@ -119,3 +121,22 @@ def test_a_description_names_every_parameter_with_its_type(name: str) -> None:
     told = query(name, "--describe").out
     assert told.startswith("Asked by ") and "Parameters: " in told
     assert all(f"--param {each}=...  {kind}" in told for each, kind in declared(saved_query(name)).items())
+
+
+def test_questions_go_through_the_server_that_has_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts, state = tmp_path / "facts", tmp_path / "state"
+    monkeypatch.setenv("BUILD_EYE_STORAGE__WAREHOUSE_DSN", f"chdb://{facts}")
+    monkeypatch.setenv("BUILD_EYE_STORAGE__DATA_DIR", str(state))
+    with open_warehouse(f"chdb://{facts}") as warehouse:
+        warehouse.write_runs([replace(a_run(1), created_at=NOW - timedelta(hours=1))])
+        with (
+            answering(warehouse, tmp_path / "spool") as port,
+            serving(state, f"http://127.0.0.1:{port}", TOKEN, str(facts.resolve())),
+        ):
+            assert runs("--target-repo", REPOSITORY) == 1
+            ask = ("datasources", "clickhouse", "query")
+            assert build_eye(*ask, "SELECT count() AS n FROM default.workflow_run", "-o", "csv").out == "n\n1\n"
+            over = build_eye(*ask, "SELECT number FROM numbers(200000)")
+            assert over.code == 2 and "more than 100,000 rows (max_result_rows)" in over.err
+            refused = build_eye(*ask, "INSERT INTO default.push VALUES (1)", "--no-guard")
+            assert refused.code == 2 and "query refused (not-a-read)" in refused.err

@@ -131,7 +131,7 @@ def test_of_a_version_that_is_started_again_and_again_the_last_run_folders_stay(
     version = tmp_path / "20261201-120000-abcdef"
     for number in range(1, 40):
         (version / f"run-{number}").mkdir(parents=True)
-    _delete(tmp_path, frozenset({version.name}), 2)
+    _delete(tmp_path, frozenset({version.name}), [version.name], 2)
     assert {each.name for each in version.iterdir()} == {f"run-{number}" for number in range(20, 40)}
 
 

@@ -150,6 +150,31 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"label": "linux,npu", "bucket": 1, "queued": 0, "ran_seconds": ANY, "started": 0},
         ],
     ),
+    "hud_commits": (
+        {
+            "repository": REPOSITORY, "branch": "main", "until": at(0), "until_sha": f"{9:040}", "limit": 2,
+            "offset": 0,
+        },
+        [
+            {"sha": f"{9:040}", "at": at(-20), "pull_request": 9, "title": "Turn", "author": "octocat"},
+            {"sha": f"{8:040}", "at": at(-30), "pull_request": 8},
+        ],
+    ),
+    "hud_branch_of_commit": (
+        {"repository": REPOSITORY, "sha": "a" * 7},
+        [{"sha": "a" * 40, "branch": "main", "at": at(0)}],
+    ),
+    "hud_cells": (
+        {"repository": REPOSITORY, "branch": "main", "commits": ["a" * 40, "b" * 40], "since": at(0)},
+        [{"sha": "a" * 40, "web": "", "names": ANY, "cells": ANY}],
+    ),
+    "pool_jobs": (
+        {"at": at(30), "since": at(-100)},
+        [
+            {"repository": "octo/other", "pool": "linux,npu", "assigned": 0, "running": 0},
+            {"repository": REPOSITORY, "pool": "linux,npu", "assigned": 0, "running": 0},
+        ],
+    ),
     "failed_jobs_since": (
         {"repository": REPOSITORY, "since": at(20)},
         [

@@ -86,7 +86,7 @@ def test_a_time_parameter_keeps_its_moment_and_its_fraction(warehouse: Warehouse
     "sql", ["SELECT nothing_of_the_kind", "SELEKT 1", "SELECT * FROM default.no_such_table", "SELECT {x:UInt8}"]
 )
 def test_wrong_sql_is_the_askers_mistake_told_in_one_line(warehouse: Warehouse, sql: str) -> None:
-    with pytest.raises(UsageError, match="the query was refused: ") as caught:
+    with pytest.raises(UsageError, match=r"query (was )?refused") as caught:
         warehouse.query(sql)
     assert "\n" not in str(caught.value) and "Exception" not in str(caught.value)
 

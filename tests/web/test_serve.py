@@ -81,14 +81,6 @@ def refused(folder: Path, *arguments: str, secret: str | None = SECRET) -> tuple
     return done.returncode, done.stderr
 
 
-@pytest.mark.parametrize("secret", [None, "", "  "])
-def test_without_a_secret_it_does_not_start(tmp_path: Path, secret: str | None) -> None:
-    code, said = refused(tmp_path, secret=secret)
-    assert code == 2
-    assert "GITHUB_WEBHOOK_SECRET" in said
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_port_in_use_is_one_sentence(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -109,7 +109,7 @@ class Prometheus:
 
         Words are taken for names wherever they stand, so a label called like a metric counts as one too.
         """
-        words = sorted(set(_WORD.findall(expression)))
+        words = words_in(expression)
         if not words:
             return ()
         asked = {"match[]": f'{{__name__=~"{"|".join(words)}"}}'} | _between(since, until)
@@ -191,8 +191,18 @@ def prometheus_of(settings: Settings) -> Prometheus | None:
     return Prometheus(asked.url, token.get_secret_value() if token else "", timeout=asked.timeout_seconds)
 
 
-def parts_of(since: datetime, until: datetime, step: timedelta) -> Sequence[tuple[datetime, datetime]]:
-    """A time cut into pieces that Prometheus answers at once, one step between two of them. UsageError: see there."""
+def words_in(expression: str) -> Sequence[str]:
+    """The words of an expression, each once; names of metrics are among them."""
+    return sorted(set(_WORD.findall(expression)))
+
+
+def parts_of(
+    since: datetime, until: datetime, step: timedelta, at_once: int = MOST_POINTS
+) -> Sequence[tuple[datetime, datetime]]:
+    """A time cut into pieces of `at_once` points at most, one step between two of them.
+
+    UsageError: it is empty, or so long that the step is too small for it.
+    """
     if step < timedelta(milliseconds=1):
         raise UsageError("the step between two points must be a millisecond or more")
     _seconds(since)
@@ -206,8 +216,8 @@ def parts_of(since: datetime, until: datetime, step: timedelta) -> Sequence[tupl
             f"the time has {points:,} points, more than {most:,}; "
             f"take a step of at least {math.ceil((until - since).total_seconds() / (most - 1))} seconds"
         )
-    starts = [since + step * first for first in range(0, points, MOST_POINTS)]
-    return [(start, min(until, start + step * (MOST_POINTS - 1))) for start in starts]
+    starts = [since + step * first for first in range(0, points, at_once)]
+    return [(start, min(until, start + step * (at_once - 1))) for start in starts]
 
 
 def _between(since: datetime | None, until: datetime | None) -> dict[str, str]:

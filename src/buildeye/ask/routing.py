@@ -13,7 +13,7 @@ from buildeye.ask.sources import DataSource, PromSource, SqlSource
 from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
 from buildeye.model import UsageError
-from buildeye.warehouse import open_warehouse
+from buildeye.warehouse import open_to_ask
 from buildeye.warehouse.connection import Server, open_server, parse_dsn
 
 LOCAL: Final = "local"
@@ -74,11 +74,11 @@ def sql_source(
     _chosen(uid, _of_this_machine(settings), CLICKHOUSE, warn)
     store = settings.storage
     place = parse_dsn(store.warehouse_dsn)
-    if isinstance(place, Server):
+    if isinstance(place, Server) and not place.path:
         with open_server(place) as server:
             yield ServerSource(server)
         return
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+    with open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse:
         yield WarehouseSource(warehouse)
 
 

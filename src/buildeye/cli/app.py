@@ -12,6 +12,7 @@ from buildeye.cli import (
     failures,
     flaky,
     ingest,
+    login,
     mcp,
     monitor,
     quarantine,
@@ -74,7 +75,10 @@ app.command("unknown")(unknown.unknown)
 app.add_typer(testcases.app, name="tests")
 app.command("flaky")(flaky.flaky)
 app.add_typer(quarantine.app, name="quarantine")
+app.command("login")(login.login)
 app.command("demo")(demo.demo)
+app.add_typer(login.app, name="contexts")
+app.command("query")(query.query)
 app.add_typer(datasources.app, name="datasources")
 app.add_typer(ingest.app, name="ingest")
 app.add_typer(rules.app, name="rules")

@@ -42,12 +42,12 @@ ANSWER = typer.Option(
 
 @contextmanager
 def asked(target_repo: str | None, config: Path | None) -> "Iterator[tuple[Warehouse, Settings]]":
-    """The warehouse of the settings, open, with them."""
-    from buildeye.warehouse import open_warehouse
+    """The warehouse of the settings, open for questions, with them; through the server when one has the folder."""
+    from buildeye.warehouse import open_to_ask
 
     settings = settings_for(config, target_overrides(target_repo))
     store = settings.storage
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+    with open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse:
         yield warehouse, settings
 
 

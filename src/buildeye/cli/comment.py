@@ -63,10 +63,10 @@ def _told(settings: "Settings", number: int, *, check: bool, dry_run: bool) -> "
     from buildeye.github import GitHub
     from buildeye.pipeline.comment import tell_pull_request
     from buildeye.pipeline.pullrequests import finding_of_pull_request
-    from buildeye.warehouse import open_warehouse
+    from buildeye.warehouse import open_to_ask
 
     store, target = settings.storage, settings.target_repository
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+    with open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse:
         finding = finding_of_pull_request(warehouse, settings, number, without_run=_this_run(target.full_name))
     with GitHub.of(settings) as github:
         posting = github.posting(target.owner, target.repo)

@@ -159,7 +159,7 @@ def query_prometheus(
     \b
     Examples:
       build-eye datasources prometheus query 'sum by (name) (gha_assigned_jobs)'
-      build-eye datasources prometheus query 'sum by (cluster) (gha_running_jobs)' --since 6h --step 30m
+      build-eye datasources prometheus query 'sum by (name) (gha_running_jobs)' --since 6h --step 30m
       build-eye datasources prometheus query 'gha_running_jobs' --since 1d -o graph
     """
     from buildeye.ask.promql import ask_promql

@@ -15,10 +15,10 @@ def announcer(settings: Settings, journal: Journal, run_root: Path, clock: Clock
     """Reports go where the reports of runs go; CI is asked in the warehouse, opened for the question only."""
 
     def story(repository: str, commit: str) -> CommitStory | None:
-        from buildeye.warehouse import open_warehouse
+        from buildeye.warehouse import open_to_ask
 
         try:
-            with open_warehouse(settings.storage.warehouse_dsn) as warehouse:
+            with open_to_ask(settings.storage.warehouse_dsn, settings.storage.data_dir) as warehouse:
                 return story_of(warehouse, repository, commit)
         except BuildEyeError:
             return None  # another process has the warehouse now; the report says that CI is not known

@@ -271,14 +271,14 @@ class Desk:
     def _stories(self, deployments: Sequence[Deployment]) -> dict[str, CommitStory]:
         """What CI says of the commits of deployments, by deployment id; empty where the warehouse cannot tell now."""
         from buildeye.insight.commits import story_of
-        from buildeye.warehouse import open_warehouse
+        from buildeye.warehouse import open_to_ask
 
         linked = [each for each in deployments if each.commit and each.repository]
         if not linked:
             return {}
         stories: dict[str, CommitStory] = {}
         store = self.settings.storage
-        with contextlib.suppress(BuildEyeError), open_warehouse(store.warehouse_dsn) as warehouse:
+        with contextlib.suppress(BuildEyeError), open_to_ask(store.warehouse_dsn, store.data_dir) as warehouse:
             for commit in dict.fromkeys((each.repository, each.commit) for each in linked):
                 story = story_of(warehouse, *commit)
                 stories |= {each.id: story for each in linked if (each.repository, each.commit) == commit}

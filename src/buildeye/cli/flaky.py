@@ -21,6 +21,7 @@ COLUMNS: Final = (
     "needed_commits", "first_flaky", "last_flaky", "last_flaky_at", "runs", "pull_requests", "people", "minutes",
     "owners", "quarantine", "file", "classname", "name",
 )  # fmt: skip
+_SCORE: Final = 7
 _SUGGESTED: Final = 3
 _SUGGESTED_FROM: Final = 2
 """Flaky commits from which on quarantine is suggested: one may have been the machine."""
@@ -54,7 +55,7 @@ def flaky(
     if form is not AnswerForm.TABLE:
         typer.echo(written([as_row(each, notes) for each in shown], COLUMNS, form))
     elif found:
-        typer.echo(flaky_table(shown, notes))
+        typer.echo(flaky_list(shown, notes))
         _suggest(shown, notes)
     else:
         typer.echo(f"{repository}: no test passed and failed at the same commit since {begin:%Y-%m-%d %H:%M}")
@@ -82,30 +83,50 @@ def as_row(case: "FlakyCase", notes: Notes) -> dict[str, Any]:
     }
 
 
-def flaky_table(found: "Sequence[FlakyCase]", notes: Notes) -> str:
-    """Flaky tests for a person, 100 columns at most."""
-    from buildeye.cli.tables import table
+def flaky_list(found: "Sequence[FlakyCase]", notes: Notes) -> str:
+    """Flaky tests for a person, 100 columns at most: the score and the name, then what is known of each."""
+    from textwrap import wrap
+
+    from buildeye.cli.tables import WIDTH
     from buildeye.logs.secrets import strip_controls
 
-    head = ("test", "state", "score", "flaky at", "last", "hit", "owners", "quarantine")
-    rows = []
+    lines = [f" {'score':{_SCORE}}test"]
     for case in found:
-        told = case.flakiness
-        last = f"{told.last_flaky.at:%Y-%m-%d}" if told.last_flaky else ""
-        rows.append(
-            (
-                strip_controls(case.id), str(told.state), f"{told.score:.3f}", f"{told.flaky} of {told.commits}",
-                last, _hit(case), " ".join(notes.owners_of(case.file, case.classname)),
-                notes.shown(notes.entry_of(case.file, case.classname, case.name)),
-            )
-        )  # fmt: skip
-    return table(head, rows)
+        named = f" {case.flakiness.score:<{_SCORE}.3f}{strip_controls(case.id)}"
+        below = " " * (_SCORE + 1)
+        lines += wrap(named, WIDTH, subsequent_indent=below, drop_whitespace=False, break_on_hyphens=False)
+        for fact in (_judged(case), _around(case, notes)):
+            lines += wrap(strip_controls(fact), WIDTH, initial_indent=below, subsequent_indent=below)
+    return "\n".join(lines)
 
 
-def _hit(case: "FlakyCase") -> str:
-    parts = [(case.runs, "run"), (len(case.people), "person"), (round(case.minutes), "min")]
-    plural = {"run": "runs", "person": "people", "min": "min"}
-    return ", ".join(f"{number} {word if number == 1 else plural[word]}" for number, word in parts if number)
+def _judged(case: "FlakyCase") -> str:
+    """What it did: `flaky at 5 of 40 commits, last 2026-12-01; since then clean at 9, 28 make it recovered`."""
+    from buildeye.insight.flaky import FlakyState
+
+    told = case.flakiness
+    last = f", last {told.last_flaky.at:%Y-%m-%d}" if told.last_flaky else ""
+    did = f"flaky at {told.flaky} of {told.commits} commits{last}"
+    if told.state is FlakyState.BROKEN:
+        return f"broken: it only fails now; before, {did}"
+    if told.state is FlakyState.RECOVERED:
+        return f"recovered: {did}; since then clean at {told.clean}"
+    return f"{did}; since then clean at {told.clean}, {told.needed} make it recovered"
+
+
+def _around(case: "FlakyCase", notes: Notes) -> str:
+    """What it hit, whose it is, and whether it is in quarantine."""
+    parts = [
+        _number(case.runs, "run", "runs"), _number(len(case.people), "person", "people"),
+        _number(len(case.pull_requests), "pull request", "pull requests"), f"{case.minutes:.0f} min lost",
+    ]  # fmt: skip
+    entry = notes.shown(notes.entry_of(case.file, case.classname, case.name))
+    owners = " ".join(notes.owners_of(case.file, case.classname)) or "nobody"
+    return f"hit {', '.join(parts)}; owned by {owners}" + (f"; quarantine {entry}" if entry else "")
+
+
+def _number(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
 
 
 def _suggest(found: "Sequence[FlakyCase]", notes: Notes) -> None:

@@ -41,7 +41,7 @@ def junit(
     run, attempt, target_repo = _of_workflow(run, attempt, target_repo)
     settings = settings_for(config, target_overrides(target_repo))
     store = settings.storage
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir) as warehouse:
         tally = read_files(warehouse, files, _origin(warehouse, settings, run, attempt, job))
     for trouble in tally.troubles:
         warn(trouble)
@@ -76,7 +76,7 @@ def artifacts(
     store, target = settings.storage, settings.target_repository
     with (
         GitHub.of(settings) as github,
-        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
+        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir) as warehouse,
         progress() as bars,
     ):
         if runs:

@@ -105,7 +105,7 @@ def do_pass(
         (
             nullcontext(warehouse)
             if warehouse
-            else open_warehouse(store.warehouse_dsn, retention_days=store.retention_days)
+            else open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir)
         ) as facts,
         nullcontext(bars) if bars else progress() as shown,
     ):

@@ -70,8 +70,8 @@ def add(
 
     \b
     Examples:
-      build-eye quarantine add tests/test_a.py::test_c --why "port taken now and then, #12" --until 2026-12-31
-      build-eye quarantine add tests/test_a.py::test_c --why "mended by #34, watch it" --until 14d
+      build-eye quarantine add tests/test_a.py::test_c --why "port taken, #12" --until 2026-12-31
+      build-eye quarantine add tests/test_a.py::test_c --why "mended, watch it" --until 14d
     """
     from buildeye.insight.quarantine import Entry, added, read_quarantine, write_quarantine
 

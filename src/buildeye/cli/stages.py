@@ -86,16 +86,15 @@ def classify(
     from buildeye.pipeline.metadata import read_builds
     from buildeye.pipeline.monitor import judged
     from buildeye.pipeline.people import overrule
-    from buildeye.warehouse import open_warehouse
+    from buildeye.warehouse import open_to_ask
 
     settings = settings_for(config, {})
     builds = read_builds(input)
     with progress() as bars:
         step = bars.start("failures", len(builds))
         if history:
-            with open_warehouse(
-                settings.storage.warehouse_dsn, retention_days=settings.storage.retention_days
-            ) as warehouse:
+            store = settings.storage
+            with open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse:
                 findings = judged(builds, warehouse, settings, now(), step)
                 findings = overrule(findings, warehouse, settings.target_repository.full_name)
         else:

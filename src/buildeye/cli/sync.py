@@ -130,7 +130,7 @@ def _scope(settings: "Settings", bars: "Progress") -> "Iterator[Scope]":
     store = settings.storage
     with (
         GitHub.of(settings) as github,
-        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
+        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir) as warehouse,
     ):
         logs = open_log_store(store.log_store, store.data_dir)
         yield Scope.of(github, warehouse, logs, settings, now(), bars, warn)

@@ -57,7 +57,7 @@ def of_file(
     \b
     Examples:
       build-eye tests lazy/test_ts_opinfo.py
-      build-eye tests lazy/test_ts_opinfo.py --since 2w -o csv
+      build-eye tests file lazy/test_ts_opinfo.py --since 2w -o csv
     """
     from buildeye.insight.testruns import file_week, files_like
 
@@ -71,7 +71,7 @@ def of_file(
             raise missing(file, "no test", repository, begin, files_like(warehouse, repository, file, begin, end))
     shown = found[:limit]
     if form is AnswerForm.TABLE:
-        typer.echo(f"{file} of {repository} since {begin:%Y-%m-%d %H:%M}: {_summed(found)}\n")
+        typer.echo(f"{file} of {repository} since {begin:%Y-%m-%d %H:%M}\n{_summed(found)}\n")
         typer.echo(case_table(shown, notes))
     else:
         typer.echo(written([as_row(each, notes) for each in shown], COLUMNS, form))

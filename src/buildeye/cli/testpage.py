@@ -95,8 +95,8 @@ def told(flakiness: "Flakiness") -> str:
         return f"{state}: it was never run"
     if not flakiness.flaky:
         return f"{state}: at {_commits(flakiness.commits)} it passed, at {flakiness.failed} it only failed"
-    rest = f"flaky at {flakiness.flaky} of {_commits(flakiness.commits)} (score {flakiness.score:.3f})"
-    return f"{state}: {rest}, clean at {flakiness.clean} since, {flakiness.needed} needed"
+    evidence = f"at {flakiness.flaky} of {_commits(flakiness.commits)}, score {flakiness.score:.3f}"
+    return f"{state}: {evidence}; clean at {flakiness.clean} since, {flakiness.needed} needed"
 
 
 def counted(counts: "Counts") -> str:

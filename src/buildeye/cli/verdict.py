@@ -65,7 +65,7 @@ def set_verdict(
     if not told:
         raise UsageError("--why is empty; say in a sentence what you know")
     person = _one_line(by) or speaker(os.environ)
-    with _asked(run, target_repo, config, job) as asked:
+    with _asked(run, target_repo, config, job, to_write=True) as asked:
         job_id = asked.job.id if asked.job else WHOLE_RUN
         said = PersonVerdict(asked.run.repository, asked.run.run_id, job_id, named, which, told, person, now())
         kept = say(asked.warehouse, asked.run, said)
@@ -135,7 +135,7 @@ def clear(run: str = RUN, job: str | None = JOB, target_repo: str | None = TARGE
     from buildeye.model import WHOLE_RUN
     from buildeye.pipeline.verdicts import take_back
 
-    with _asked(run, target_repo, config, job) as asked:
+    with _asked(run, target_repo, config, job, to_write=True) as asked:
         said = [each for each in asked.run.said if asked.job is None or each.job_id == asked.job.id]
         take_back(asked.warehouse, said, now())
     if not said:
@@ -222,19 +222,27 @@ def _kept(asked: _Asked, said: "PersonVerdict") -> str:
 
 
 @contextmanager
-def _warehouse(target_repo: str | None, config: Path | None, named: str = "") -> "Iterator[tuple[Warehouse, str]]":
+def _warehouse(
+    target_repo: str | None, config: Path | None, named: str = "", *, to_write: bool = False
+) -> "Iterator[tuple[Warehouse, str]]":
     """The warehouse, and the repository that is meant; one that an address `named` wins over the settings'."""
-    from buildeye.warehouse import open_warehouse
+    from buildeye.warehouse import open_to_ask, open_warehouse
 
     settings = settings_for(config, target_overrides(target_repo))
     store = settings.storage
     meant = settings.target_repository.full_name
-    with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+    with (
+        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir)
+        if to_write
+        else open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days)
+    ) as warehouse:
         yield warehouse, named if named and named.lower() != meant.lower() else meant
 
 
 @contextmanager
-def _asked(run: str, target_repo: str | None, config: Path | None, job: str | None) -> Iterator[_Asked]:
+def _asked(
+    run: str, target_repo: str | None, config: Path | None, job: str | None, *, to_write: bool = False
+) -> Iterator[_Asked]:
     """What is known of the run that is meant. UsageError when it is not known, or has no such job."""
     from buildeye.cli.vocabulary import job_named
     from buildeye.github.runaddress import run_address
@@ -244,7 +252,7 @@ def _asked(run: str, target_repo: str | None, config: Path | None, job: str | No
     address = run_address(run)
     if job is not None and not job.strip():
         raise UsageError("--job is empty; give the name or number of a job, or leave it out for the whole run")
-    with _warehouse(target_repo, config, address.repository) as (warehouse, repository):
+    with _warehouse(target_repo, config, address.repository, to_write=to_write) as (warehouse, repository):
         known = verdicts_of(warehouse, repository, address.run_id)
         if known is None:
             raise UsageError(

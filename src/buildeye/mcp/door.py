@@ -1,16 +1,11 @@
 """The server over HTTP: one POST a question, no sessions, behind a token and against pages that misuse a browser."""
 
 import hmac
-import ipaddress
-import signal
-import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
@@ -18,16 +13,15 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from buildeye.config import Settings
+from buildeye.listening import address_of, is_loopback, listening, run
 from buildeye.mcp.desk import desk_of
 from buildeye.mcp.server import mcp_server
-from buildeye.model import OutsideError, UsageError
+from buildeye.model import UsageError
 from buildeye.warehouse import Warehouse
 
 PATH: Final = "/mcp"
 MOST_BODY_BYTES: Final = 16 * 1024**2
 """Of one request: a log of 4 million characters, as JSON."""
-STOP_SECONDS: Final = 10
-BACKLOG: Final = 128
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -66,18 +60,9 @@ def serve_http(
         known = scope["path"].rstrip("/") == PATH
         await (app if known else _refusal(404, f"there is nothing here; the tools are at {PATH}"))(scope, receive, send)
 
-    with _listening(host, port) as door:
-        bound, number = door.getsockname()[:2]
-        tell(f"Build-Eye answers agents at http://{f'[{bound}]' if ':' in bound else bound}:{number}{PATH}")
-        _run(at_its_path, door)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens there."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+    with listening(host, port, "give another --host", "give another --port") as door:
+        tell(f"Build-Eye answers agents at {address_of(door)}{PATH}")
+        run(at_its_path, door)
 
 
 class _Door:
@@ -140,41 +125,3 @@ def _security(host: str) -> TransportSecuritySettings:
 def _refusal(status: int, why: str) -> ASGIApp:
     headers = {401: {"www-authenticate": "Bearer"}, 405: {"allow": "POST"}}.get(status)
     return JSONResponse({"error": why}, status_code=status, headers=headers)
-
-
-def _run(app: ASGIApp, door: socket.socket) -> None:
-    """Serve until a signal comes; uvicorn raises it once more when it is done, and that one must not end us."""
-    config = uvicorn.Config(
-        app,
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
-        lifespan="off",
-        server_header=False,
-        timeout_graceful_shutdown=STOP_SECONDS,
-    )
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        uvicorn.Server(config).run(sockets=[door])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
-        door = socket.socket(family, kind)
-    except OSError as error:
-        raise OutsideError(f"the host {host} cannot be listened at ({error.strerror}): give another --host") from error
-    with door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            door.bind(address)
-            door.listen(BACKLOG)
-        except OSError as error:
-            raise OutsideError(
-                f"port {port} of {host} cannot be used ({error.strerror}): stop what uses it, or give another --port"
-            ) from error
-        yield door

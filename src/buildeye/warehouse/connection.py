@@ -1,14 +1,16 @@
 """Opening a warehouse from its address, and what to say when that fails.
 
 `chdb:///abs/folder`, `chdb://relative/folder`, `chdb://:memory:` run ClickHouse in this process;
-`clickhouse://user:password@host:8123/?secure=0`, `http://...`, `https://...` speak to a server.
+`clickhouse://user:password@host:8123/?secure=0`, `http://...`, `https://...` speak to a server; with `path=/clickhouse`
+to the ClickHouse door of another Build-Eye, which answers questions and takes nothing.
 """
 
 import fcntl
 import logging
 import os
+import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +19,7 @@ from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 from buildeye.model import OutsideError, UsageError
 from buildeye.warehouse.failures import first_sentence, outside_failures
 from buildeye.warehouse.migrations import apply_retention, migrate, shipped_migrations
+from buildeye.warehouse.owner import Owner, owner_in
 from buildeye.warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ _FORMS: Final = "chdb:///abs/folder, chdb://relative/folder, chdb://:memory: or 
 _MEMORY: Final = ":memory:"
 _TRUE_FALSE: Final = {"1": True, "true": True, "0": False, "false": False}
 _CONNECT_SECONDS: Final = 10
+_PATH: Final = re.compile(r"/[\w./-]{1,200}")
+DOOR: Final = "/clickhouse"
+"""Where the ClickHouse door of `build-eye serve` is."""
 _SETTINGS: Final[Mapping[str, Any]] = {
     "async_insert": 0,
     "max_partitions_per_insert_block": 0,
@@ -44,10 +50,18 @@ class Embedded:
         """The place as messages name it."""
         return "memory" if self.folder is None else str(self.folder)
 
+    @property
+    def engine(self) -> str:
+        """The place as the engine compares it: one spelling a folder."""
+        return _MEMORY if self.folder is None else os.path.realpath(self.folder)
+
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A ClickHouse server behind HTTP; `secure` means TLS, `verify` that its certificate is checked."""
+    """A ClickHouse server behind HTTP; `secure` means TLS, `verify` that its certificate is checked.
+
+    With a `path` it is the door of another Build-Eye, for questions only.
+    """
 
     host: str
     port: int
@@ -55,6 +69,7 @@ class Server:
     password: str
     secure: bool
     verify: bool = True
+    path: str = ""
 
     def __repr__(self) -> str:
         return f"Server({self.shown})"
@@ -62,13 +77,14 @@ class Server:
     @property
     def shown(self) -> str:
         """The place as messages name it: without user and password."""
-        return f"{'https' if self.secure else 'http'}://{self.host}:{self.port}"
+        return f"{'https' if self.secure else 'http'}://{self.host}:{self.port}{self.path}"
 
 
-def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
+def open_warehouse(dsn: str, *, retention_days: int | None = None, data_dir: Path | None = None) -> Warehouse:
     """Open the warehouse at `dsn`, bring its schema up to date and return it; close it, or use it in `with`.
 
-    Rows older than `retention_days` are dropped by ClickHouse in its own time; None keeps them for ever.
+    Rows older than `retention_days` are dropped by ClickHouse in its own time; None keeps them for ever. When another
+    process has the folder, `data_dir` (storage.data_dir) tells whether it is a `build-eye serve`.
     UsageError: the address or the retention is wrong, or the schema is not ours.
     OutsideError: the server or the folder cannot be had. The password is in no message.
     """
@@ -77,9 +93,12 @@ def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
             f"warehouse retention of {retention_days} days: give 1 or more, or none to keep rows for ever."
         )
     place = parse_dsn(dsn)
-    # The driver logs what it also raises; without a handler Python would print that to the user.
-    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
-    client = _open_embedded(place) if isinstance(place, Embedded) else _open_server(place)
+    if isinstance(place, Server) and place.path:
+        raise UsageError(
+            f"the warehouse at {place.shown} is behind the door of another Build-Eye, which answers questions and "
+            "takes nothing: write where that one runs, or name a ClickHouse server in storage.warehouse_dsn."
+        )
+    client = _open_embedded(place, data_dir) if isinstance(place, Embedded) else _open_server(place)
     try:
         with outside_failures(place.shown):
             migrate(client, shipped_migrations())
@@ -87,7 +106,32 @@ def open_warehouse(dsn: str, *, retention_days: int | None = None) -> Warehouse:
     except BaseException:
         client.close()
         raise
-    return Warehouse(client, place.shown)
+    return Warehouse(client, place.shown, place.engine if isinstance(place, Embedded) else None)
+
+
+def open_to_ask(dsn: str, data_dir: Path, *, retention_days: int | None = None) -> Warehouse:
+    """Open the warehouse at `dsn` for questions: through the server that has the folder, when one does.
+
+    The server is the one that says so in `data_dir` (storage.data_dir); when it does not answer, or none is there, and
+    for a ClickHouse server, this is `open_warehouse`. A door changes no schema and refuses writes.
+    UsageError, OutsideError: as there.
+    """
+    place = parse_dsn(dsn)
+    if isinstance(place, Server) and place.path:
+        return _open_door(place)
+    if isinstance(place, Embedded) and place.folder is not None:
+        owner = owner_in(data_dir)
+        if owner is not None and owner.warehouse == place.engine:
+            with suppress(OutsideError):  # it has just ended, or its port is another's: the folder itself tells
+                return _open_door(door_of(owner))
+    return open_warehouse(dsn, retention_days=retention_days, data_dir=data_dir)
+
+
+def door_of(owner: Owner) -> Server:
+    """The ClickHouse door of a server of this machine."""
+    url = urlsplit(owner.url)
+    assert url.hostname is not None and url.port is not None
+    return Server(url.hostname, url.port, "build-eye", owner.token, secure=False, path=DOOR)
 
 
 def open_server(place: Server) -> Warehouse:
@@ -95,7 +139,6 @@ def open_server(place: Server) -> Warehouse:
 
     OutsideError: it does not answer, or refuses the user.
     """
-    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     return Warehouse(_open_server(place, {}), place.shown)
 
 
@@ -130,34 +173,46 @@ def _parse_server(dsn: str, scheme: str) -> Server:
         password=unquote(url.password or ""),
         secure=secure,
         verify=options.get("verify", True),
+        path=_path(url),
     )
+
+
+def _path(url: SplitResult) -> str:
+    """The path of a door, which ends in no slash; a path in the address itself would be taken for a database."""
+    path = parse_qs(url.query).get("path", [""])[-1].rstrip("/")
+    if path and not _PATH.fullmatch(path):
+        raise UsageError(f"warehouse address: path must begin with a slash, such as path={DOOR}.")
+    return path
 
 
 def _options(url: SplitResult) -> dict[str, bool]:
     options = {}
     for name, values in parse_qs(url.query, keep_blank_values=True).items():
+        if name == "path":
+            continue
         if name not in ("secure", "verify"):
-            raise UsageError(f"warehouse address has an unknown option {name[:40]!r}: secure and verify are known.")
+            raise UsageError(
+                f"warehouse address has an unknown option {name[:40]!r}: secure, verify and path are known."
+            )
         if values[-1].lower() not in _TRUE_FALSE:
             raise UsageError(f"warehouse address: {name} must be 0 or 1.")
         options[name] = _TRUE_FALSE[values[-1].lower()]
     return options
 
 
-def _open_embedded(place: Embedded) -> "Client":
+def _open_embedded(place: Embedded, data_dir: Path | None) -> "Client":
     if place.folder is not None:
         with _disk_failures(place.folder):
             place.folder.mkdir(parents=True, exist_ok=True)
             if not os.access(place.folder, os.R_OK | os.W_OK | os.X_OK):
                 raise PermissionError(13, "Permission denied")
-    from clickhouse_connect import get_client
     from clickhouse_connect.driver.exceptions import ClickHouseError
 
     path = _MEMORY if place.folder is None else str(place.folder)
     try:
-        return get_client(interface="chdb", path=path, settings=dict(_SETTINGS), tz_mode="aware")
+        return _client(interface="chdb", path=path, settings=dict(_SETTINGS), tz_mode="aware")
     except ClickHouseError as error:
-        raise OutsideError(_why_not_opened(place, str(error))) from None
+        raise OutsideError(_why_not_opened(place, str(error), data_dir)) from None
 
 
 @contextmanager
@@ -170,13 +225,20 @@ def _disk_failures(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _why_not_opened(place: Embedded, message: str) -> str:
+def _why_not_opened(place: Embedded, message: str, data_dir: Path | None) -> str:
     if "already initialized" in message:
         return (
             f"warehouse {place.shown} cannot be opened: this process has another embedded warehouse open; "
             "close that one first."
         )
     if place.folder is not None and (holder := _holder(place.folder)) is not None:
+        owner = owner_in(data_dir) if data_dir is not None else None
+        if owner is not None and owner.warehouse == place.engine:
+            return (
+                f"warehouse folder {place.folder} belongs to build-eye serve (PID {owner.pid}) at {owner.url}, which "
+                "takes webhooks in and, started with --watch, makes the passes; questions are asked through it, but to "
+                "write stop it first, or put the warehouse on a ClickHouse server."
+            )
         return (
             f"warehouse folder {place.folder} is open in another process{holder}: stop that process, wait for it, "
             "or put the warehouse on a ClickHouse server, which many may use at once."
@@ -199,10 +261,8 @@ def _holder(folder: Path) -> str | None:
 
 
 def _open_server(place: Server, settings: Mapping[str, Any] = _SETTINGS) -> "Client":
-    from clickhouse_connect import get_client
-
     with outside_failures(place.shown):
-        return get_client(
+        return _client(
             host=place.host,
             port=place.port,
             username=place.user,
@@ -214,3 +274,34 @@ def _open_server(place: Server, settings: Mapping[str, Any] = _SETTINGS) -> "Cli
             autogenerate_session_id=False,
             connect_timeout=_CONNECT_SECONDS,
         )
+
+
+def _open_door(place: Server) -> Warehouse:
+    """A warehouse behind a door. No proxy of the environment gets the token of a server of this machine."""
+    from clickhouse_connect.driver.httputil import get_pool_manager
+
+    is_here = place.host in ("127.0.0.1", "::1", "localhost")
+    with outside_failures(place.shown):
+        client = _client(
+            host=place.host,
+            port=place.port,
+            username=place.user,
+            password=place.password,
+            interface="https" if place.secure else "http",
+            verify=place.verify,
+            proxy_path=place.path,
+            compress=not is_here,
+            pool_mgr=get_pool_manager() if is_here else None,
+            tz_mode="aware",
+            autogenerate_session_id=False,
+            connect_timeout=_CONNECT_SECONDS,
+        )
+    return Warehouse(client, place.shown)
+
+
+def _client(**given: Any) -> "Client":
+    """A client. The driver logs what it also raises; without a handler Python would print that to the user."""
+    from clickhouse_connect import get_client
+
+    logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+    return get_client(**given)

@@ -10,6 +10,8 @@ from buildeye.model import BuildEyeError, OutsideError, UsageError
 _LONGEST: Final = 300
 _AUTHENTICATION_FAILED: Final = 516
 _SCOPE: Final = re.compile(r":? In scope .*?(?=\. Maybe you meant| \([A-Z_]+\)|$)|: While processing .*", re.DOTALL)
+_OUR_GUARD: Final = "query refused ("
+"""How the query guard behind a door begins."""
 _LIMITS: Final = frozenset({158, 159, 160, 202, 209, 210, 241, 243, 307, 396, 439})
 
 
@@ -63,7 +65,8 @@ def _explained(where: str, error: Exception, *, asked: bool) -> BuildEyeError:
     if code == _AUTHENTICATION_FAILED:
         return OutsideError(f"ClickHouse at {where} refuses the user or password: mend them in the warehouse address.")
     if asked and code is not None and code not in _LIMITS:
-        return UsageError(f"the query was refused: {reason}.")
+        told = reason if reason.startswith(_OUR_GUARD) else f"the query was refused: {reason}"
+        return UsageError(f"{told}.")
     message = f"ClickHouse at {where} failed: {reason}."
     if asked and code is not None:
         return OverLimitError(message, code, reason)

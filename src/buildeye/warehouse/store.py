@@ -53,14 +53,16 @@ class Result:
 class Warehouse:
     """An open warehouse; close it, or use it in `with`. `place` names it in messages, without a password.
 
+    `engine` is what `Readers` open to read beside it, None when it is no embedded one.
     Several threads may use one; what they ask is done one after the other.
 
     Writes raise OutsideError when the store fails, and nothing may be assumed of that batch: write it again.
     """
 
-    def __init__(self, client: "Client", place: str) -> None:
+    def __init__(self, client: "Client", place: str, engine: str | None = None) -> None:
         self._client = _OneAtATime(client)
         self.place = place
+        self.engine = engine
 
     def __enter__(self) -> Self:
         return self

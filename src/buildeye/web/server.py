@@ -1,29 +1,34 @@
 """Running the application: the port, the signals, and what is opened before and closed after."""
 
 import gc
-import signal
-import socket
+import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import datetime
 from typing import Final
 
-import uvicorn
 from starlette.types import ASGIApp
 
+from buildeye.ask.sql import limits_of
 from buildeye.config import Settings
-from buildeye.model import OutsideError, UsageError
+from buildeye.listening import address_of, is_loopback, listening, run
+from buildeye.mcp.door import PATH as AGENTS
+from buildeye.mcp.door import mcp_app
+from buildeye.model import UsageError
 from buildeye.pipeline.watch import EventStop
 from buildeye.warehouse import Warehouse, open_warehouse
-from buildeye.web.app import create_app
+from buildeye.warehouse.owner import serving
+from buildeye.warehouse.readers import Readers
+from buildeye.web.app import HOW_TO_OPEN, create_app
+from buildeye.web.clickhousedoor import PATH as CLICKHOUSE
+from buildeye.web.clickhousedoor import ClickHouseDoor, elsewhere
 from buildeye.web.drain import Drain
+from buildeye.web.pages import pages
 from buildeye.web.reading import Reader
 from buildeye.web.spool import open_spool
 
-BACKLOG: Final = 2048
-STOP_SECONDS: Final = 10
 SWITCH_SECONDS: Final = 0.001
 """How long another thread may run while a request waits for the interpreter; Python's 5 ms are felt at the door."""
 
@@ -37,54 +42,68 @@ def serve(
 ) -> None:
     """Take webhooks in and drain them into the warehouse until SIGTERM or SIGINT, then finish what is at hand.
 
-    `tell` gets one sentence when the door is open. `beside` works with the same warehouse. UsageError: there is no
-    webhook secret. OutsideError: the port, the spool or the warehouse cannot be had.
+    `tell` gets a sentence when the doors are open. `beside` works with the same warehouse. Meanwhile commands of this
+    machine find the server through `serving.json` in storage.data_dir. UsageError: others could come in, and there is
+    no token. OutsideError: the port, the spool or the warehouse cannot be had.
     """
-    if settings.webhook_secret is None:
-        raise UsageError(
-            "there is no webhook secret: set GITHUB_WEBHOOK_SECRET to the one in the webhook's settings on GitHub, "
-            "see docs/webhooks.md"
-        )
+    token = _token(settings)
+    secret = settings.webhook_secret.get_secret_value() if settings.webhook_secret else None
     store = settings.storage
-    with (
-        _listening(settings.serve.host, settings.serve.port) as door,
-        closing(open_spool(store.data_dir)) as spool,
-        open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse,
-        Reader() as reader,
-    ):
-        app = create_app(spool, settings.webhook_secret.get_secret_value(), settings.webhooks.max_body_bytes, now)
+    with ExitStack() as stack:
+        door = stack.enter_context(
+            listening(settings.serve.host, settings.serve.port, "mend serve.host", "set another serve.port")
+        )
+        spool = stack.enter_context(closing(open_spool(store.data_dir)))
+        warehouse = stack.enter_context(
+            open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir)
+        )
+        reader = stack.enter_context(Reader())
+        clickhouse = stack.enter_context(_clickhouse(warehouse, token, settings))
+        app = create_app(
+            spool,
+            secret,
+            settings.webhooks.max_body_bytes,
+            now,
+            routers=pages(settings, warehouse, spool, now),
+            doors={CLICKHOUSE: clickhouse, AGENTS: mcp_app(settings, now, warehouse)},
+        )
+        url = address_of(door)
+        stack.enter_context(serving(store.data_dir, url, token, warehouse.engine or warehouse.place))
         drain = Drain(spool, reader, warehouse, now)
         sys.setswitchinterval(SWITCH_SECONDS)
         gc.collect()
         gc.freeze()  # what was loaded to start with lives as long as the server: collections need not walk it
         drain.start()
         try:
-            host, port = door.getsockname()[:2]
-            tell(f"Build-Eye listens at http://{f'[{host}]' if ':' in host else host}:{port}")
+            tell(f"Build-Eye listens at {url}")
+            if secret is None:
+                tell(f"webhooks are not taken: {HOW_TO_OPEN}")
             with _beside(beside, warehouse):
-                _run(app, door)
+                run(app, door)
         finally:
             drain.stop()
 
 
-def _run(app: ASGIApp, door: socket.socket) -> None:
-    """Serve until a signal comes; uvicorn raises it once more when it is done, and that one must not end us."""
-    config = uvicorn.Config(
-        app,
-        log_level="critical",  # what is wrong with a request, its sender is told
-        access_log=False,
-        proxy_headers=False,
-        lifespan="off",
-        server_header=False,
-        backlog=BACKLOG,
-        timeout_graceful_shutdown=STOP_SECONDS,
-    )
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        uvicorn.Server(config).run(sockets=[door])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _token(settings: Settings) -> str:
+    """What opens the doors: BUILD_EYE_TOKEN, or one for this life, which only commands of this machine can know."""
+    if settings.serve_token is not None:
+        return settings.serve_token.get_secret_value()
+    if not is_loopback(settings.serve.host):
+        raise UsageError(
+            f"serve.host is {settings.serve.host}, where others can reach the server: set BUILD_EYE_TOKEN to the token "
+            "they must bring, see docs/clickhouse-door.md"
+        )
+    return secrets.token_urlsafe(32)
+
+
+@contextmanager
+def _clickhouse(warehouse: Warehouse, token: str, settings: Settings) -> Iterator[ASGIApp]:
+    """The ClickHouse door over the warehouse; for one on a server, a door that names the server."""
+    if warehouse.engine is None:
+        yield elsewhere(warehouse.place, token)
+        return
+    with closing(ClickHouseDoor(Readers(warehouse.engine), token, limits_of(settings))) as door:
+        yield door
 
 
 @contextmanager
@@ -101,23 +120,3 @@ def _beside(work: Beside | None, warehouse: Warehouse) -> Iterator[None]:
     finally:
         stop.ask()
         thread.join()
-
-
-@contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, _, _, address = found[0]
-        door = socket.socket(family, kind)
-    except OSError as error:
-        raise OutsideError(f"the host {host} cannot be listened at ({error.strerror}): mend serve.host") from error
-    with door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            door.bind(address)
-            door.listen(BACKLOG)
-        except OSError as error:
-            raise OutsideError(
-                f"port {port} of {host} cannot be used ({error.strerror}): stop what uses it, or set another serve.port"
-            ) from error
-        yield door

@@ -86,10 +86,14 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many deliveries wait for the warehouse, and how many were put aside."""
+    """How many deliveries wait for the warehouse, how many were put aside, and how many were ever kept.
+
+    `kept` begins anew when all that was kept is forgotten, see `forget`.
+    """
 
     waiting: int
     refused: int
+    kept: int
 
 
 class Spool:
@@ -175,7 +179,8 @@ class Spool:
                 connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
                 for table in (_WAITING, _REFUSED)
             )
-        return Counts(waiting, refused)
+            kept = connection.execute(sa.select(sa.func.max(_REMEMBERED.c.number))).scalar() or 0
+        return Counts(waiting, refused, kept)
 
     def refused(self) -> list[tuple[str, str, str, bytes]]:
         """What was put aside: delivery id, event, reason and raw body, oldest first."""

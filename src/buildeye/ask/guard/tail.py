@@ -59,7 +59,7 @@ def cut_tail(tokens: list[Token], limits: Limits) -> Tail:
     while True:
         if len(body) > 2 and body[-2].upper == "FORMAT" and body[-1].is_name and name is None:
             name, body = body[-1].name, body[:-2]
-            _check_format(name)
+            check_format(name)
         elif (start := _settings_start(body)) is not None:
             _read_settings(body[start + 1 :], chosen)
             body = body[:start]
@@ -90,7 +90,8 @@ def _is_settings(tokens: list[Token], at: int) -> bool:
     return tokens[at].upper == "SETTINGS" and not is_named
 
 
-def _check_format(name: str) -> None:
+def check_format(name: str) -> None:
+    """Refused when the output format is not known to write only what it is given."""
     if name.lower() not in _FORMATS:
         raise Refused(
             Reason.FORMAT,
@@ -111,8 +112,25 @@ def _read_settings(tokens: list[Token], chosen: dict[str, int | str]) -> None:
         raise Refused(Reason.SETTING, "its SETTINGS are empty", "write SETTINGS name = 1, or leave the word out")
 
 
+def settings_beside(given: Mapping[str, str], allowed: Mapping[str, int | str]) -> dict[str, int | str]:
+    """The settings a query runs under when its client sets some beside it; those of the query itself count.
+
+    A limit beside it is lowered to ours without a word: clients send their own defaults. Refused: one not harmless.
+    """
+    chosen = dict(allowed)
+    for name, value in given.items():
+        most = chosen.get(name)
+        if name in _LOWERED and isinstance(most, int) and value.isascii() and value.isdigit():
+            chosen[name] = min(int(value), most) or most
+        elif name not in chosen or name in _LOWERED:
+            _choose(name, Token(Kind.NUMBER if value.isdigit() else Kind.WORD, value), chosen)
+    return chosen
+
+
 def _choose(name: str, given: Token, chosen: dict[str, int | str]) -> None:
     value = string_value(given) if given.kind is Kind.STRING else given.text
+    if name in chosen and str(chosen[name]) == value:
+        return  # what it runs under anyway
     if name in _LOWERED:
         most = chosen.get(name)
         if not value.isdigit() or int(value) < 1 or (isinstance(most, int) and int(value) > most):
