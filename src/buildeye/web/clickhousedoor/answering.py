@@ -181,5 +181,5 @@ def _shipped() -> frozenset[str]:
 
 
 def _of_ours(limits: Limits) -> Mapping[str, int | str]:
-    """Our own questions only read, have settings of their own, and answer as much as they must; time and memory count."""
+    """Our own questions only read, have settings of their own, and answer as much as they must."""
     return {name: value for name, value in limits.settings().items() if name not in _OF_STRANGERS}
