@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks bench-triage bench-deploy likeness weights webhook-examples
+.PHONY: setup demo test check bench lock clean bench-logs bench-github bench-webhooks bench-triage bench-deploy bench-ask likeness weights webhook-examples
 
 setup: .venv/.installed
 
@@ -26,7 +26,7 @@ check: setup
 	$(BIN)/lint-imports
 	$(BIN)/pytest
 
-bench: bench-logs bench-github bench-webhooks bench-triage bench-deploy
+bench: bench-logs bench-github bench-webhooks bench-triage bench-deploy bench-ask
 
 bench-logs: setup
 	$(BIN)/python benchmarks/logs.py
@@ -45,6 +45,9 @@ bench-triage: setup
 
 bench-deploy: setup
 	$(BIN)/python benchmarks/deploy.py
+
+bench-ask: setup
+	$(BIN)/python benchmarks/ask.py
 
 weights: setup
 	$(BIN)/python benchmarks/weights.py --write

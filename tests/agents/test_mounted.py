@@ -1,7 +1,10 @@
 """The tools inside another server, over a warehouse that it holds open; and a warehouse that somebody else holds."""
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,6 +42,33 @@ def test_a_server_lends_its_open_warehouse(tmp_path: Path) -> None:
         for n in range(3):
             assert agent.told("sql", query=f"SELECT {n} AS n")[0]["rows"] == [{"n": n}]
         assert warehouse.query("SELECT 1").rows == ((1,),)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """`build-eye serve` in a folder, and its address."""
+    command = [sys.executable, "-m", "buildeye", "serve", "--port", "0"]
+    with subprocess.Popen(command, cwd=folder, env=environment(), stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            found = re.search(r"http://[^\s/]+", server.stderr.readline())
+            assert found
+            yield found[0]
+            server.terminate()
+            assert server.wait(60) == 0
+        finally:
+            server.kill()
+
+
+def test_a_folder_that_is_served_is_asked_through_the_server_and_at_it(tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        with over_stdio(tmp_path) as agent:
+            assert agent.told("sql", query="SELECT 1 AS n")[0]["rows"] == [{"n": 1}]
+            assert "holds nothing" in agent.told("streaks")[0]["warnings"][0]
+            assert "query refused (file)" in agent.refused("sql", query="SELECT file('/etc/passwd')")
+        with over_http(f"{address}/mcp") as agent:
+            assert agent.told("sql", query="SELECT 2 AS n")[0]["rows"] == [{"n": 2}]
+            assert "holds nothing" in agent.told("queue")[0]["warnings"][0]
 
 
 def test_a_server_that_others_reach_needs_a_token() -> None:

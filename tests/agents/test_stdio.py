@@ -214,7 +214,7 @@ def test_a_log_is_read_from_a_file_and_is_the_answer_of_the_command(agent: Agent
 
 def test_a_run_is_explained_from_the_warehouse_as_its_verdicts_are_shown(agent: Agent, filled: Filled) -> None:
     run = _a_judged_run(agent)
-    found, text = agent.told("explain_run", run=str(run))
+    found, text = agent.told("explain_run", run=str(run), repository=filled.repository.upper())
     shown = json.loads(Place(filled.folder).run("verdict", "show", str(run), "-o", "json", config=False).stdout)
     assert found["source"] == "warehouse" and found["left_out"] == 0
     verdicts = {job["job_id"]: job["verdict"] for job in found["jobs"]}
@@ -248,6 +248,7 @@ def test_a_run_the_warehouse_does_not_know_is_read_from_github(bare: tuple[Agent
     (job,) = found["jobs"]
     assert (found["source"], job["job_id"], job["verdict"]) == ("github", failed.id, None)
     assert job["diagnosis"]["summary"] and "GitHub, read just now" in text
+    assert "there is no warehouse" in found["warnings"][0] and "warning: there is no verdict" in text
 
 
 @pytest.mark.parametrize("tool", ["streaks", "sql"])

@@ -12,7 +12,7 @@ from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.times import moment
-from buildeye.warehouse import Warehouse, open_warehouse
+from buildeye.warehouse import Warehouse, open_to_ask
 from buildeye.warehouse.connection import Embedded, Server, parse_dsn
 
 Opened = Callable[[], AbstractContextManager[Warehouse]]
@@ -33,8 +33,9 @@ class Desk:
     local: bool = False
 
     def repository(self, named: str) -> str:
-        """The repository (`owner/name`) that is meant; '' is that of the settings."""
-        return named.strip() or self.settings.target_repository.full_name
+        """The repository (`owner/name`) that is meant: for '' that of the settings, however its letters are written."""
+        meant = self.settings.target_repository.full_name
+        return meant if named.strip().lower() in ("", meant.lower()) else named.strip()
 
     def branch(self, named: str) -> str:
         """The branch that is meant; '' is that of the settings."""
@@ -66,7 +67,10 @@ def desk_of(settings: Settings, now: Callable[[], datetime], warehouse: Warehous
 
 
 def _opened_per_call(settings: Settings) -> Opened:
-    """Opens it for each question and lets go of it after: an agent may stay for days, and a pass needs the folder."""
+    """Opens it for each question and lets go of it after: an agent may stay for days, and a pass needs the folder.
+
+    Where `build-eye serve` has the folder, the question goes through that.
+    """
     one_at_a_time = threading.Lock()
     store = settings.storage
 
@@ -78,7 +82,10 @@ def _opened_per_call(settings: Settings) -> Opened:
                 f"there is no warehouse at {place.folder}: fill it with `build-eye sync` or `build-eye monitor`, or "
                 "set storage.warehouse_dsn to the one that is meant"
             )
-        with one_at_a_time, open_warehouse(store.warehouse_dsn, retention_days=store.retention_days) as warehouse:
+        with (
+            one_at_a_time,
+            open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
+        ):
             yield warehouse
 
     return opened

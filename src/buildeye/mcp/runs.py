@@ -50,6 +50,7 @@ class RunAnswer(Shape):
     source: Literal["warehouse", "github"]
     jobs: list[RunJob]
     left_out: int = Field(description="Failed jobs that are not in `jobs`.")
+    warnings: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,26 +97,29 @@ class RunTools:
         GitHub: then there is a diagnosis of up to 5 logs and no verdict, and `source` is github.
         """
         address = run_address(run)
-        named = address.repository or self._desk.repository(repository)
-        found = self._known(named, address)
+        named = self._desk.repository(address.repository or repository)
+        found, warnings = self._known(named, address)
         source = "warehouse" if found is not None else "github"
         if found is None:
             found = self._fetched(named, address, tokens)
         kept, cut = fitting(_entry(each) for each in found)
-        lines = [_head(named, address, found, source), QUOTED]
+        lines = [_head(named, address, found, source), *(f"warning: {each}" for each in warnings), QUOTED]
         for each in found[: len(kept)]:
             lines += quoted(_words(each)).split("\n")
-        structured = {"repository": named, "run_id": address.run_id, "source": source, "jobs": kept, "left_out": cut}
+        structured = {
+            "repository": named, "run_id": address.run_id, "source": source, "jobs": kept, "left_out": cut,
+            "warnings": warnings,
+        }  # fmt: skip
         return answer(structured, told(lines))
 
-    def _known(self, repository: str, address: RunAddress) -> list[_Told] | None:
-        """The failed jobs the warehouse knows; None when it does not know the run, or not its jobs."""
+    def _known(self, repository: str, address: RunAddress) -> tuple[list[_Told] | None, list[str]]:
+        """The failed jobs the warehouse knows, None when it does not know the run or its jobs; and what to tell."""
         try:
             with self._desk.warehouse() as warehouse:
-                return _from_warehouse(warehouse, repository, address)
-        except OutsideError:
+                return _from_warehouse(warehouse, repository, address), []
+        except OutsideError as error:
             if self._desk.local:  # a laptop without a warehouse still has GitHub
-                return None
+                return None, [plain_text(f"there is no verdict, for {error}")]
             raise
 
     def _fetched(self, repository: str, address: RunAddress, tokens: int) -> list[_Told]:
