@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
@@ -118,6 +118,7 @@ COMMITS = st.lists(
 )  # fmt: skip
 
 
+@settings(deadline=None)
 @given(COMMITS, st.randoms(use_true_random=False))
 def test_order_and_repetition_do_not_matter(commits: list[CommitCounts], random: "object") -> None:
     again = [*commits, *commits]
@@ -125,6 +126,7 @@ def test_order_and_repetition_do_not_matter(commits: list[CommitCounts], random:
     assert judge_flaky(again, SHORT) == judge_flaky(commits, SHORT)
 
 
+@settings(deadline=None)
 @given(COMMITS)
 def test_what_is_counted_adds_up(commits: list[CommitCounts]) -> None:
     found = judge_flaky(commits, SHORT)
@@ -133,6 +135,7 @@ def test_what_is_counted_adds_up(commits: list[CommitCounts]) -> None:
     assert (found.state is FlakyState.UNSEEN) == (not any(each.letter for each in commits))
 
 
+@settings(deadline=None)
 @given(COMMITS)
 def test_one_more_flaky_commit_now_always_makes_it_flaky(commits: list[CommitCounts]) -> None:
     newest = CommitCounts("new", NOON + timedelta(days=9), "main", mixed=1)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildeye.insight.caseids import path_of
@@ -138,6 +138,7 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, con
         owners_in(tmp_path, file)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="a*?/.\\ b", max_size=40), st.text(alphabet="ab/.", max_size=60))
 def test_no_pattern_breaks_the_reader(pattern: str, path: str) -> None:
     assert isinstance(read_owners([f"{pattern} @who"]).of(path), tuple)

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from buildeye.insight.flaky import CommitCounts, FlakyCase, FlakySettings, judge_flaky
@@ -101,6 +101,7 @@ def test_a_list_in_brackets_is_not_changed() -> None:
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Zl", "Zp", "Cn", "Co")), min_size=1)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(WORDS.filter(lambda text: text.strip() == text != ""), WORDS, max_size=5), st.data())
 def test_what_was_added_is_there_and_what_was_removed_is_gone(wanted: dict[str, str], data: st.DataObject) -> None:
     known = parsed("# head\n")

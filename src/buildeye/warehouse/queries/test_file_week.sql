@@ -7,7 +7,7 @@
 -- flaky                  failed first and passed when run again in the same job
 -- seconds                mean, of those not skipped; 0 for none
 -- last_failed            when the last report of a failure was made, UTC; 1970 for none
--- A report read twice counts once. It stays within one month, so months need not be merged with each other.
+-- A report read twice counts once. It keeps its time, so neither months nor what is outside of the window is merged.
 SELECT
     file,
     classname,
@@ -19,8 +19,8 @@ SELECT
     countIf(rerun_count > 0 AND failure_count = 0 AND error_count = 0) AS flaky,
     ifNotFinite(avgIf(time, skipped_count = 0), 0) AS seconds,
     maxIf(time_inserted, failure_count > 0 OR error_count > 0) AS last_failed
-FROM tests.all_test_runs_latest
-WHERE time_inserted >= {since:DateTime64(6, 'UTC')}
+FROM tests.all_test_runs FINAL
+PREWHERE time_inserted >= {since:DateTime64(6, 'UTC')}
     AND time_inserted < {until:DateTime64(6, 'UTC')}
     AND repository_full_name = {repository:String}
     AND file = {file:String}
