@@ -68,7 +68,7 @@ GROUP BY name ORDER BY failures DESC LIMIT 10
 
 
 def _raw_week(warehouse: Warehouse, file: str, since: datetime, until: datetime) -> bytes:
-    asked = {"repository": REPOSITORY, "file": file, "since": since, "until": until}
+    asked = {"repository": REPOSITORY, "file": file, "module": "", "since": since, "until": until}
     return _native(warehouse, saved_query("test_file_week"), asked)
 
 

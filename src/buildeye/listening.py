@@ -40,8 +40,8 @@ def listening(host: str, port: int, mend_host: str, mend_port: str) -> Iterator[
     """
     try:
         found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, _, _, address = found[0]
-        door = socket.socket(family, kind)
+        family, kind, protocol, _, address = found[0]
+        door = socket.socket(family, kind, protocol)  # asyncio sends at once only where the protocol is named
     except OSError as error:
         raise OutsideError(f"the host {host} cannot be listened at ({error.strerror}): {mend_host}") from error
     with door:

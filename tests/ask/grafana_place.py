@@ -20,7 +20,7 @@ from .server import Samples
 TOKEN = "glsa_" + "t" * 32
 PASSWORD = "right"
 _DOOR = Path(__file__).parents[1] / "warehouse" / "clickhouse_door.py"
-_FILL = (
+FILL = (
     # Two jobs of the repository fail on main, one of them in two rows of one id; the rest must not count.
     """INSERT INTO default.workflow_job
        (id, run_id, repository_full_name, name, conclusion, head_branch, completed_at, labels)
@@ -48,7 +48,7 @@ def clickhouse(folder: Path) -> Iterator[str]:
         assert door.stdin is not None and door.stdout is not None
         port = int(door.stdout.readline())
         open_warehouse(f"clickhouse://default:{PASSWORD}@127.0.0.1:{port}/?secure=0").close()
-        for statement in _FILL:
+        for statement in FILL:
             answer = httpx2.post(f"http://127.0.0.1:{port}/", content=statement, auth=("default", PASSWORD), timeout=60)
             assert answer.is_success, answer.text
         yield f"http://127.0.0.1:{port}/"
@@ -56,8 +56,11 @@ def clickhouse(folder: Path) -> Iterator[str]:
 
 
 def recent_samples(now: datetime) -> Samples:
-    """Seven hours until a little after `now`, a number a minute: two pools in two clusters, one of them too small."""
-    moments = [now - timedelta(hours=7) + timedelta(minutes=m) for m in range(7 * 60 + 15)]
+    """A number a minute from seven hours before `now` to three after it, so that tests may take long.
+
+    Two pools in two clusters, one of them too small.
+    """
+    moments = [now - timedelta(hours=7) + timedelta(minutes=m) for m in range(10 * 60)]
     npu, cpu = '{name="linux-npu",cluster="a"}', '{name="linux-cpu",cluster="b"}'
     return {
         f"gha_assigned_jobs{npu}": [(at, 14) for at in moments],
@@ -86,11 +89,13 @@ class Place:
 
 
 @contextmanager
-def place(clickhouse: str = "", prometheus: str = "", namespace: str = "default") -> Iterator[Place]:
+def place(
+    clickhouse: str = "", prometheus: str = "", namespace: str = "default", password: str = PASSWORD
+) -> Iterator[Place]:
     """A Grafana before these servers, which knows the token TOKEN."""
     faults, state = Faults(), State(tokens={TOKEN})
     app = grafana_app(
-        clickhouse=clickhouse, password=PASSWORD, prometheus=prometheus, namespace=namespace, faults=faults, state=state
+        clickhouse=clickhouse, password=password, prometheus=prometheus, namespace=namespace, faults=faults, state=state
     )
     with serving(app) as url:
         yield Place(url, faults, state)

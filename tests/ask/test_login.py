@@ -153,10 +153,7 @@ def test_a_hud_that_is_down_is_named(found: Place, known: Contexts, monkeypatch:
         login(known, away, environ={"GITHUB_TOKEN": GITHUB}, host="h")
 
 
-def test_a_grafana_that_is_down_is_named_before_anybody_is_asked(
-    found: Place, known: Contexts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("buildeye.ask.grafana.client.PAUSE", 0.0)
+def test_a_grafana_that_is_down_is_named_before_anybody_is_asked(found: Place, known: Contexts, tmp_path: Path) -> None:
     known.keep(context_of(found), TOKEN)
     found.faults.away = True
     with pytest.raises(OutsideError, match=r"Grafana at .* answered 503, 3 times in a row"):
@@ -178,6 +175,21 @@ def test_what_is_no_token_is_not_kept(found: Place, known: Contexts, given: str)
     assert known.all == ()
 
 
+def test_a_token_of_one_grafana_is_not_shown_to_another(found: Place, known: Contexts) -> None:
+    environ = {"GITHUB_TOKEN": GITHUB}
+    with pytest.raises(
+        UsageError, match=r"hands out tokens for https://pytorchci.grafana.net alone; name that of http"
+    ):
+        login(known, replace(context_of(found), hud="https://hud.pytorch.org"), environ=environ, host="h")
+    assert found.state.asked == []
+    found.state.server = "https://other.test/"
+    with pytest.raises(
+        OutsideError, match=r"hands out tokens for https://other.test, not for http://127.0.0.1:\d+; mend"
+    ):
+        login(known, context_of(found), environ=environ, host="h")
+    assert known.all == () and "GET /api/health" not in found.state.asked
+
+
 def asked_of(answer: httpx2.Response, environ: Mapping[str, str] | None = None, hud: str = "https://hud.test") -> str:
     return hud_token(
         Context("ci", "https://g.test", hud), GITHUB, environ or {}, "h",
@@ -190,6 +202,8 @@ def asked_of(answer: httpx2.Response, environ: Mapping[str, str] | None = None, 
     [
         (httpx2.Response(200, text="<!doctype html><html>log in</html>"), "answered with a page, not with a token"),
         (httpx2.Response(200, text="<html>"), "answered with a page, not with a token"),
+        (httpx2.Response(200, json={"token": ""}), "answered with a page, not with a token"),
+        (httpx2.Response(200, json={"token": ["x"] * 9}), "answered with a page, not with a token"),
         (httpx2.Response(200, text=""), "answered with a page, not with a token"),
         (httpx2.Response(200, text="x" * 100_000), "answered with a page, not with a token; is --hud right"),
         (httpx2.Response(302, headers={"location": "https://evil.test/"}), "a redirect; name the HUD itself"),

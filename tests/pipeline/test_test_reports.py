@@ -212,3 +212,59 @@ def test_what_is_wrong_with_a_file_is_one_line_and_an_exit_code(
     assert said in done.stderr
     if "breaks" in said:
         assert ask(here, "SELECT name FROM tests.all_test_runs_latest") == [["kept"]]
+
+
+def test_a_report_of_a_run_that_is_not_known_was_made_when_its_file_was_written(here: Place) -> None:
+    began = int(time.time())
+    written = began - 3 * 86_400
+    for name, at in (("a.xml", written), ("b.xml", 10_000_000_000), ("c.xml", 1)):
+        (here.folder / name).write_text(f"<testsuite><testcase name='{name}'/></testsuite>")
+        os.utime(here.folder / name, (at, at))
+    for _ in range(2):
+        assert here.run("ingest", "junit", "a.xml", "b.xml", "c.xml", "--run", "5").returncode == 0
+    made = dict(ask(here, "SELECT name, toUnixTimestamp(time_inserted) FROM tests.all_test_runs_latest"))
+    assert made["a.xml"] == written
+    assert all(began <= made[name] <= time.time() for name in ("b.xml", "c.xml")), "neither to come nor of 1970"
+
+
+def test_two_machines_of_one_run_with_a_report_at_the_same_place_are_kept_apart(here: Place) -> None:
+    (here.folder / "a.xml").write_text("<testsuite><testcase name='a'/></testsuite>")
+    for runner in ("runner-1", "runner-2", "runner-2"):
+        done = here.run(
+            "ingest", "junit", "a.xml",
+            GITHUB_RUN_ID="7", GITHUB_REPOSITORY="octo/widgets", GITHUB_JOB="unit", RUNNER_NAME=runner,
+        )  # fmt: skip
+        assert done.returncode == 0
+    assert ask(here, BY_JOB) == [[0, 7, 1, 2, 0]]
+
+
+def test_many_files_are_written_together_and_none_when_one_is_not_there(here: Place) -> None:
+    names = [f"{number:03}.xml" for number in range(120)]
+    for name in names:
+        (here.folder / name).write_text("<testsuite><testcase name='a'/></testsuite>")
+    assert here.run("ingest", "junit", *names, "none.xml", "--run", "5").returncode == 2
+    assert here.run("ingest", "junit", *names, "--run", "5", "--job", "6").returncode == 0
+    assert ask(here, BY_JOB) == [[6, 5, 1, 120, 0]]
+    inserts = "SELECT max(max_block_number) FROM system.parts WHERE database = 'tests' AND table = 'all_test_runs'"
+    assert ask(here, inserts)[0][0] < 5
+
+
+def test_ingestion_that_is_killed_between_batches_is_finished_by_the_next(here: Place) -> None:
+    cases = "".join(f"<testcase name='t{number}' classname='c'/>" for number in range(40_000))
+    (here.folder / "large.xml").write_text(f"<testsuite>{cases}</testsuite>")
+    arguments = ("ingest", "junit", "large.xml", "--run", "5")
+    with here.start(*arguments) as child:
+        deadline = time.monotonic() + LIMIT
+        parts = here.folder / "warehouse" / "data"
+        while child.poll() is None and time.monotonic() < deadline:
+            if list(parts.glob("tests/all_test_runs/2*_*/checksums.txt")):
+                break
+            time.sleep(0.001)
+        child.kill()
+    ((kept,),) = ask(here, "SELECT count() FROM tests.all_test_runs")
+    assert 0 < kept <= 40_000 and kept % 5_000 == 0
+    for _ in range(2):
+        assert here.run(*arguments).returncode == 0
+    assert ask(here, "SELECT count(), uniqExact(name), uniqExact(time_inserted) FROM tests.all_test_runs_latest") == [
+        [40_000, 40_000, 1]
+    ]

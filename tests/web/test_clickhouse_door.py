@@ -25,6 +25,7 @@ from buildeye.ask.guard import Limits
 from buildeye.warehouse import Warehouse
 from tests.warehouse.facts import REPOSITORY, a_job, a_run
 from tests.web.answering import TOKEN, answering
+from tests.web.nativeblocks import read_blocks, read_plain
 
 LIMIT = 60
 JOBS = 20
@@ -158,6 +159,7 @@ def test_errors_have_clickhouses_code_a_status_and_one_line(
     assert said in answer.text
     assert "(version 26." in answer.text
     assert answer.text.count("\n") == 1
+    assert "SETTINGS readonly = 1" not in answer.text
 
 
 def test_after_an_error_the_next_answer_is_clean(http: Http) -> None:
@@ -356,6 +358,68 @@ def test_a_stream_that_is_left_early_leaves_the_door_open(http: Http) -> None:
 def running_now(warehouse: Warehouse, sql: str) -> bool:
     found = warehouse.query("SELECT count() FROM system.processes WHERE startsWith(query, {sql:String})", {"sql": sql})
     return bool(found.rows[0][0])
+
+
+GO: dict[str, Any] = {
+    "default_format": "Native",
+    "client_protocol_version": 54460,
+    "database": "default",
+    "max_execution_time": 60,
+}
+"""What clickhouse-go, which Grafana's plugin is made with, puts into the address over HTTP."""
+
+VALUES = {
+    "UInt8": "7", "Int128": "-5", "Float64": "0.5", "Bool": "true", "String": "'向左'", "FixedString(3)": "'abc'",
+    "UUID": "'61f0c404-5cb3-11e7-907b-a6006ad3dba0'", "IPv4": "'1.2.3.4'", "IPv6": "'::1'", "Date": "'2026-05-28'",
+    "DateTime64(3, 'UTC')": "'2026-05-28 12:00:00.5'", "Decimal(20, 2)": "1.5", "Decimal(5, 2)": "1.5",
+    "Enum8('a,\\')' = 1, 'b' = 2)": "'b'", "Nullable(String)": "NULL", "Nullable(UInt16)": "3",
+    "Array(String)": "['a', 'bc']", "Array(Array(Nullable(String)))": "[['a', NULL], []]", "Array(UInt8)": "[]",
+    "LowCardinality(String)": "'x'", "LowCardinality(Nullable(String))": "NULL",
+    "Array(LowCardinality(String))": "['x', 'y', 'x']", "Array(LowCardinality(FixedString(2)))": "[]",
+    "Map(String, Array(UInt8))": "map('k', [1, 2])", "Map(LowCardinality(String), String)": "map('k', 'v')",
+    "Tuple(UInt8, String)": "(1, 'x')", "Tuple(`a b` UInt8, s Array(String))": "(1, ['x'])",
+    "Tuple(LowCardinality(String), LowCardinality(String))": "('a', 'b')", "Nested(a UInt8, b String)": "[(1, 'x')]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("rows", [0, 1, 1000])
+def test_native_has_what_newer_clients_expect_in_every_column(http: Http, kind: str, rows: int) -> None:
+    written = kind.replace("'", "\\'") if "Enum" not in kind else kind.replace("\\", "\\\\").replace("'", "\\'")
+    column = f"CAST({VALUES[kind]}, '{written}')"
+    varied = f"if(number % 3 = 0, {column}, {column})"
+    asked = f"SELECT number AS first, {varied} AS value, 'end' AS last FROM numbers({rows})"
+    answer = http(asked, None, **GO)
+    assert answer.status_code == 200, answer.text
+    names, _, read = read_blocks(answer.content)
+    assert names == ["first", "value", "last"]
+    assert [(row[0], row[2]) for row in read] == [(number, "end") for number in range(rows)]
+    plain = read_plain(http(asked + " FORMAT Native").content)
+    assert [row[1] for row in read] == [row[1] for row in plain]
+
+
+def test_grafanas_first_question_and_its_answer(http: Http) -> None:
+    names, types, rows = read_blocks(
+        http("SELECT displayName(), version(), revision(), timezone()", None, **GO).content
+    )
+    assert names == ["displayName()", "version()", "revision()", "timezone()"]
+    assert types == ["String", "String", "UInt32", "String"]
+    assert (rows[0][0], rows[0][3]) == ("Build-Eye", "UTC")
+    with httpx2.stream(
+        "POST", f"{http.url}?{urlencode(GO | {'enable_http_compression': 1})}", content="SELECT 1", trust_env=False,
+        headers={"Authorization": "Basic " + base64.b64encode(f"grafana:{TOKEN}".encode()).decode(),
+                 "Accept-Encoding": "gzip"},
+    ) as answer:  # fmt: skip
+        assert read_blocks(gzip.decompress(b"".join(answer.iter_raw())))[2] == [(1,)]
+    many = http("SELECT number, toString(number) FROM numbers(150000)", None, **GO)
+    assert len(read_blocks(many.content)[2]) == 150_000
+
+
+def test_a_type_whose_bytes_are_not_known_is_an_error_and_no_nonsense(http: Http) -> None:
+    refused = http("SELECT CAST(1, 'Variant(UInt8, String)') AS v", None, **GO)
+    assert refused.headers["x-clickhouse-exception-code"] == "48"
+    assert "convert the column to String" in refused.text
+    assert http("SELECT CAST(1, 'Variant(UInt8, String)') AS v FORMAT JSONEachRow").json() == {"v": 1}
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")

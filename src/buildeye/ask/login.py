@@ -4,17 +4,18 @@ The story: the token that is there is tried first; only when it fails, GitHub's 
 what comes back is tried and kept. Tokens travel in headers, never in arguments of a process or in messages.
 """
 
+import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import httpx2
 
 from buildeye import __version__
 from buildeye.ask.addresses import is_private_way, netloc, web_address
-from buildeye.ask.contexts import Context, Contexts, server_address
+from buildeye.ask.contexts import PYTORCH, Context, Contexts, server_address
 from buildeye.ask.grafana import Grafana
 from buildeye.ask.grafana.failures import one_line
 from buildeye.github.outside import AwayError, TooLargeError, body_of, patiently
@@ -62,6 +63,11 @@ def login(
     if stored and _is_good(context, stored, transport):
         known.select(context.name)
         return Login(context, False, known.token_place(context))
+    if not given and context.hud == PYTORCH.hud and context.server != PYTORCH.server:
+        raise UsageError(
+            f"the HUD at hud.pytorch.org hands out tokens for {PYTORCH.server} alone; "
+            f"name that of {context.server} with --hud, or give a token with --with-token"
+        )
     token = given or hud_token(context, (github or github_token)(environ), environ, host, transport=transport)
     if not _TOKEN.fullmatch(token):
         raise UsageError("what was given is no token: it is one word without blanks")
@@ -119,7 +125,7 @@ def hud_token(
         raise UsageError(f"the GitHub token is none; mend GITHUB_TOKEN, or run {GH_LOGIN}")
     headers = {
         "authorization": f"Bearer {github}",
-        "accept": "text/plain",
+        "accept": "application/json, text/plain;q=0.5",
         "user-agent": f"build-eye/{__version__}",
     }
     if bot := environ.get("HUD_INTERNAL_BOT_TOKEN", "").strip():
@@ -130,7 +136,7 @@ def hud_token(
         transport=transport or environment_transport(), headers=headers, timeout=_SECONDS, follow_redirects=False
     ) as client:
         status, text = _asked(client, url, asked, place)
-    return _token_of(status, text, place)
+    return _token_of(status, text, place, context.server)
 
 
 def _asked(client: httpx2.Client, url: str, asked: Mapping[str, str], place: str) -> tuple[int, str]:
@@ -154,11 +160,17 @@ def _asked(client: httpx2.Client, url: str, asked: Mapping[str, str], place: str
         raise OutsideError(f"the {place} cannot be reached: {reason}; check the network, the proxy and --hud") from None
 
 
-def _token_of(status: int, text: str, place: str) -> str:
+def _token_of(status: int, text: str, place: str, server: str) -> str:
+    """The token in an answer: alone, or in JSON beside the Grafana it is for."""
     is_page = text.startswith("<")
+    told = _json(text)
+    whose = str(told.get("grafanaServer") or "").rstrip("/")
+    token = str(told.get("token") or "") if told else text
     match status:
-        case 200 if _TOKEN.fullmatch(text) and not is_page:
-            return text
+        case 200 if whose and whose != server:
+            raise OutsideError(f"the {place} hands out tokens for {one_line(whose)}, not for {server}; mend --server")
+        case 200 if _TOKEN.fullmatch(token) and not is_page:
+            return token
         case 401:
             raise OutsideError(f"the {place} does not take the GitHub token; run gh auth refresh, or {GH_LOGIN}")
         case 403 if is_page:
@@ -177,6 +189,15 @@ def _token_of(status: int, text: str, place: str) -> str:
             raise OutsideError(f"the {place} answered with a page, not with a token; is --hud right?")
         case _:
             raise OutsideError(f"the {place} answered {status} and gives no token; try again later")
+
+
+def _json(text: str) -> dict[str, Any]:
+    """The object that a text is; {} for any other text."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}
 
 
 def _namespace(grafana: Grafana) -> str:

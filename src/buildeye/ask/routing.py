@@ -3,12 +3,18 @@
 A context is a Grafana; none, or one called `local`, is this machine with its settings.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Final, Protocol
+from contextlib import contextmanager
+from typing import Final
 
+from buildeye.ask.contexts import LOCAL, Context, contexts, contexts_path
+from buildeye.ask.grafana import Grafana
+from buildeye.ask.grafana.metrics import GrafanaPrometheus
+from buildeye.ask.grafana.tables import GrafanaClickHouse
 from buildeye.ask.prometheus import prometheus_of
 from buildeye.ask.server import ServerSource
+from buildeye.ask.sharelink import Asked, graph_link, promql_link, sql_link
 from buildeye.ask.sources import DataSource, PromSource, SqlSource
 from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
@@ -16,39 +22,17 @@ from buildeye.model import UsageError
 from buildeye.warehouse import open_to_ask
 from buildeye.warehouse.connection import Server, open_server, parse_dsn
 
-LOCAL: Final = "local"
 WAREHOUSE: Final = "warehouse"
 PROMETHEUS: Final = "prometheus"
 CLICKHOUSE: Final = "clickhouse"
+_SLACK: Final = 10.0
+"""Seconds a Grafana may take beside the query itself."""
 Warn = Callable[[str], None]
 
 
-class Context(Protocol):
-    """A Grafana that can be asked, by the name a person gave it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-
-class Grafana(Protocol):
-    """What is asked of a Grafana."""
-
-    def datasources(self) -> tuple[DataSource, ...]:
-        """What it holds."""
-
-    def sql(self, uid: str | None) -> SqlSource:
-        """One of its ClickHouse sources."""
-
-    def prometheus(self, uid: str | None) -> PromSource:
-        """One of its Prometheus sources."""
-
-
 def context_named(named: str | None, environ: Mapping[str, str]) -> Context | None:
-    """The context of that name, or the current one; None is this machine. UsageError: there is none of that name."""
-    if named in (None, "", LOCAL):
-        return None
-    raise UsageError(f"there is no context {named}; this version asks this machine alone: leave --context out")
+    """The context of that name, or the selected one; None is this machine. UsageError: there is none of that name."""
+    return contexts(contexts_path(environ), environ).current(named)
 
 
 def datasources(settings: Settings, context: Context | None) -> tuple[DataSource, ...]:
@@ -98,14 +82,33 @@ def prom_source(
         yield server
 
 
+def sql_share(source: SqlSource, context: Context | None, sql: str, asked: Asked) -> str | None:
+    """A link that opens SQL where others can see it; None where there is no page for it."""
+    if context is None or not isinstance(source, GrafanaClickHouse):
+        return None
+    return sql_link(context.server, source.uid, sql, asked)
+
+
+def prom_share(source: PromSource, settings: Settings, context: Context | None, expression: str, asked: Asked) -> str:
+    """A link that opens PromQL where others can see it: in Grafana, or on Prometheus's own page."""
+    if context is None or not isinstance(source, GrafanaPrometheus):
+        return graph_link(settings.prometheus.url, expression, asked)
+    return promql_link(context.server, source.uid, expression, asked)
+
+
 def is_local(context: Context | None) -> bool:
     """Whether a context is this machine."""
     return context is None or context.name == LOCAL
 
 
-def _grafana(settings: Settings, context: Context | None) -> AbstractContextManager[Grafana]:
-    """The Grafana of a context, with its token."""
-    raise UsageError("this version asks no Grafana yet; leave --context out")
+def _grafana(settings: Settings, context: Context | None) -> Grafana:
+    """The Grafana of a context, with its token. UsageError: there is no token for it."""
+    assert context is not None
+    token = contexts(contexts_path(os.environ), os.environ).token(context)
+    if not token:
+        raise UsageError(f"there is no token for {context.server}; run build-eye login --context {context.name}")
+    seconds = settings.ask.max_seconds + _SLACK
+    return Grafana(context.server, token, namespace=context.namespace, timeout=seconds)
 
 
 def _of_this_machine(settings: Settings) -> tuple[DataSource, ...]:

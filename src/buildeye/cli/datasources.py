@@ -16,8 +16,8 @@ from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.ask.answer import Answer
+    from buildeye.ask.contexts import Context
     from buildeye.ask.macros import Span
-    from buildeye.ask.routing import Context
     from buildeye.ask.sources import SqlSource
     from buildeye.config import Settings
 
@@ -32,6 +32,7 @@ CONTEXT = typer.Option(None, "--context", metavar="NAME", help="The Grafana to a
 SINCE = typer.Option(None, "--since", metavar="TIME", help="From so long before --to or now: 30m, 6h, 7d, 2w.")
 FROM = typer.Option(None, "--from", metavar="TIME", help="From then: 2026-11-01T06:30:00Z, now-6h, Unix seconds.")
 TO = typer.Option(None, "--to", metavar="TIME", help="Until then; default now.")
+SHARE = typer.Option(False, "--share-link", help="Also print a link that opens it in Grafana or on Prometheus's page.")
 STEP = typer.Option(None, "--step", metavar="TIME", help="Between two points: 15s, 30m; default a hundredth, rounded.")
 _TABLES: Final = """SELECT database, name AS table, total_rows AS rows, total_bytes AS bytes, comment
 FROM system.tables
@@ -115,6 +116,7 @@ def query_clickhouse(
     form: AnswerForm = ANSWER,
     limit: int | None = LIMIT,
     context: str | None = CONTEXT,
+    share_link: bool = SHARE,
     no_guard: bool = typer.Option(False, "--no-guard", help="Let anything run on what is yours: also what writes."),
     config: Path | None = CONFIG,
 ) -> None:
@@ -128,6 +130,7 @@ def query_clickhouse(
       build-eye datasources clickhouse query @slowest.sql --param branch=main -o csv
       echo "SELECT 1" | build-eye datasources clickhouse query - -o json
     """
+    from buildeye.ask.grafana.literals import inlined
     from buildeye.ask.macros import LAST, Span, expanded, has_macros
     from buildeye.ask.parameters import converted, declared, named
 
@@ -135,9 +138,10 @@ def query_clickhouse(
     span = _span(since, start, end, step, moment)
     if span and not has_macros(text):
         warn("the query has no $__timeFilter(column), so --since, --from and --to change nothing")
-    text = expanded(text, span or Span.of(moment - LAST, moment))
+    raw, text = text, expanded(text, span or Span.of(moment - LAST, moment))
     parameters = converted(named(param), declared(text), moment)
-    show(_asked(text, settings, datasource, context, parameters, guarded=not no_guard), form, limit)
+    share = (inlined(text, parameters) if parameters else raw, span) if share_link else None
+    show(_asked(text, settings, datasource, context, parameters, guarded=not no_guard, share=share), form, limit)
 
 
 @prometheus.command("query")
@@ -152,6 +156,7 @@ def query_prometheus(
     form: AnswerForm = ANSWER,
     limit: int | None = LIMIT,
     context: str | None = CONTEXT,
+    share_link: bool = SHARE,
     config: Path | None = CONFIG,
 ) -> None:
     """Ask PromQL: at a moment, or with --since or --from over a time.
@@ -163,7 +168,8 @@ def query_prometheus(
       build-eye datasources prometheus query 'gha_running_jobs' --since 1d -o graph
     """
     from buildeye.ask.promql import ask_promql
-    from buildeye.ask.routing import prom_source
+    from buildeye.ask.routing import prom_share, prom_source
+    from buildeye.ask.sharelink import Asked
     from buildeye.cli.measured import show_measured
     from buildeye.model import UsageError
     from buildeye.model.times import moment
@@ -175,9 +181,13 @@ def query_prometheus(
         raise UsageError("--step goes with a span of time; give --since or --from too")
     text = _text(expression)
     instant = moment("--time", at, now()) if at is not None else None
-    with prom_source(settings_for(config, {}), datasource, _context(context), warn) as source:
+    settings, chosen = settings_for(config, {}), _context(context)
+    with prom_source(settings, datasource, chosen, warn) as source:
         measured = ask_promql(source, text, instant, span)
         place = source.place
+        if share_link:
+            asked = Asked(span.since, span.until, span.step) if span else Asked(until=instant)
+            _tell_link(prom_share(source, settings, chosen, text, asked))
     raise typer.Exit(show_measured(measured, text, place, form, limit, is_range=span is not None))
 
 
@@ -189,9 +199,11 @@ def _asked(
     parameters: "dict[str, object] | None" = None,
     *,
     guarded: bool = True,
+    share: "tuple[str, Span | None] | None" = None,
 ) -> "Answer":
-    """What a source answers to SQL, through the guard, and without it only on this machine."""
-    from buildeye.ask.routing import is_local, sql_source
+    """What a source answers to SQL, through the guard, and without it only on this machine; `share` is to be linked."""
+    from buildeye.ask.routing import is_local, sql_share, sql_source
+    from buildeye.ask.sharelink import Asked
     from buildeye.ask.sql import ask_sql, limits_of
     from buildeye.model import UsageError
 
@@ -199,9 +211,27 @@ def _asked(
     if not guarded and not is_local(chosen):
         raise UsageError("--no-guard is for what is yours on this machine; leave it out, or say --context local")
     with sql_source(settings, datasource, chosen, warn) as source:
-        if not guarded:
-            return _unguarded(source, sql, parameters)
-        return ask_sql(source, sql, parameters, limits_of(settings))
+        if guarded:
+            answer = ask_sql(source, sql, parameters, limits_of(settings))
+        else:
+            answer = _unguarded(source, sql, parameters)
+        if share:
+            meant, span = share
+            asked = Asked(span.since, span.until, span.step) if span else Asked()
+            _tell_link(sql_share(source, chosen, meant, asked))
+    return answer
+
+
+def _tell_link(link: str | None) -> None:
+    """Print a link beside the answer, where a pipe does not meet it."""
+    from buildeye.ask.sharelink import LONGEST, NO_PAGE
+
+    if link is None:
+        warn(NO_PAGE)
+        return
+    typer.echo(link, err=True)
+    if len(link) > LONGEST:
+        warn(f"the link has {len(link):,} characters; browsers and proxies may cut it")
 
 
 def _unguarded(source: "SqlSource", sql: str, parameters: "dict[str, object] | None") -> "Answer":

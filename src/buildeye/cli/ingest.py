@@ -42,7 +42,8 @@ def junit(
     settings = settings_for(config, target_overrides(target_repo))
     store = settings.storage
     with open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir) as warehouse:
-        tally = read_files(warehouse, files, _origin(warehouse, settings, run, attempt, job))
+        origin, is_known = _origin(warehouse, settings, run, attempt, job)
+        tally = read_files(warehouse, files, origin, dated_by_file=not is_known)
     for trouble in tally.troubles:
         warn(trouble)
     failed = f", {tally.failed:,} failed" if tally.failed else ""
@@ -103,12 +104,21 @@ def _of_workflow(run: int | None, attempt: int, repository: str | None) -> tuple
     return int(here), int(number) if number.isdecimal() else attempt, os.environ.get("GITHUB_REPOSITORY")
 
 
-def _origin(warehouse: "Warehouse", settings: "Settings", run: int, attempt: int, job: int) -> "Origin":
-    """Where the reports come from; they count as made when the job ended, when that is known."""
+def _origin(warehouse: "Warehouse", settings: "Settings", run: int, attempt: int, job: int) -> "tuple[Origin, bool]":
+    """Where the reports come from, and whether it is known when the job ended: then they count as made.
+
+    In a step of that run, jobs on two machines may have a report at the same place: they are told apart.
+    """
     from buildeye.model import Origin
 
     repository = settings.target_repository.full_name
     known = warehouse.ask("jobs_of_runs", repository=repository, runs=[run])
     ends = [row["completed_at"] for row in known if row["run_attempt"] == attempt and job in (0, row["job_id"])]
-    made = max((end for end in ends if end.year > 1970), default=now())
-    return Origin(repository, run, "", made, attempt, job)
+    ended = max((end for end in ends if end.year > 1970), default=None)
+    machine = "" if job or os.environ.get("GITHUB_RUN_ID") != str(run) else _machine()
+    return Origin(repository, run, machine, ended or now(), attempt, job), ended is not None
+
+
+def _machine() -> str:
+    """The job of a workflow file and the runner that this process is on, as GitHub Actions says."""
+    return " on ".join(os.environ[name] for name in ("GITHUB_JOB", "RUNNER_NAME") if os.environ.get(name))

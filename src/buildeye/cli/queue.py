@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from buildeye.insight.queues import QueueDepth, QueueHistory, Waits
     from buildeye.warehouse import Warehouse
 
+_MINUTE: Final = 60
 _SAID: Final = {"capacity": "too little capacity", "burst": "a burst", "calm": "calm"}
 
 
@@ -97,7 +98,7 @@ def depth_table(found: "Sequence[QueueDepth]") -> str:
     from buildeye.cli.tables import table
     from buildeye.logs.secrets import strip_controls
 
-    head = ("label", "depth", "running", "still waiting for", "ghosts", "started last hour", "after waiting for")
+    head = ("label", "depth", "running", "waiting for", "ghosts", "started", "after")
     rows = [
         (
             strip_controls(each.label) or "(none)",
@@ -110,7 +111,7 @@ def depth_table(found: "Sequence[QueueDepth]") -> str:
         )
         for each in found
     ]
-    return table(head, rows) + "\n waits: p50 / p90 / longest"
+    return table(head, rows) + "\n started: within the last hour; waits: p50 / p90 / longest"
 
 
 def history_table(found: "Sequence[QueueHistory]") -> str:
@@ -142,6 +143,14 @@ def _longest_wait(history: "QueueHistory") -> float:
 
 
 def _told(waits: "Waits | None") -> str:
+    """p50 / p90 / longest, or the one there is; from two minutes on in whole minutes."""
+    if not waits:
+        return "-"
+    told = (waits.longest,) if waits.jobs == 1 else (waits.p50, waits.p90, waits.longest)
+    return " / ".join(_briefly(each) for each in told)
+
+
+def _briefly(seconds: float) -> str:
     from buildeye.model.spans import lasting
 
-    return " / ".join(lasting(round(each)) for each in (waits.p50, waits.p90, waits.longest)) if waits else "-"
+    return lasting(round(seconds) if seconds < 2 * _MINUTE else _MINUTE * round(seconds / _MINUTE))

@@ -1,4 +1,4 @@
-"""`build-eye serve`: the server that takes GitHub's webhooks in."""
+"""`build-eye serve`: the server that has the warehouse, takes GitHub's webhooks in, and is asked."""
 
 from pathlib import Path
 
@@ -19,14 +19,15 @@ def serve(
     ),
     config: Path | None = CONFIG,
 ) -> None:
-    """Take GitHub's webhooks in and keep what they say in the warehouse, until it is stopped.
+    """Serve the warehouse until it is stopped: take GitHub's webhooks in, and answer questions.
 
-    The webhook's secret comes from GITHUB_WEBHOOK_SECRET.
+    GITHUB_WEBHOOK_SECRET is the webhook's secret; without one webhooks are not taken. BUILD_EYE_TOKEN is what who asks
+    must bring. Commands of this machine that only ask find the server themselves.
 
     \b
     Examples:
       build-eye serve
-      build-eye serve --host 0.0.0.0 --port 8790
+      BUILD_EYE_TOKEN=... build-eye serve --host 0.0.0.0 --port 8790
       build-eye serve --watch
     """
     settings = settings_for(config, {"serve.host": host, "serve.port": port})

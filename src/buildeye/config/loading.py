@@ -26,7 +26,11 @@ TOKENS = {
     "webhook_secret": "GITHUB_WEBHOOK_SECRET",
     "serve_token": "BUILD_EYE_TOKEN",
 }
-PAGES = {"prometheus_token": "prometheus", "webhook_secret": "webhooks"}  # of docs/; the others: token-setup
+PAGES = {
+    "prometheus_token": "prometheus",
+    "webhook_secret": "webhooks",
+    "serve_token": "clickhouse-door",
+}  # of docs/; the others: token-setup
 PLAIN_VARIABLES: dict[str, KeyPath] = {
     "TARGET_REPO_OWNER": ("target_repository", "owner"),
     "TARGET_REPO_NAME": ("target_repository", "repo"),

@@ -7,16 +7,19 @@ that dies is finished by the next one, and the same report twice leaves the same
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from buildeye.logs.secrets import mask
 from buildeye.model import Case, CaseResult, CaseRun, Origin, Outcome
-from buildeye.testresults import Found, Report, reports_in
+from buildeye.testresults import Found, Report, nothing_at, reports_in
 from buildeye.testresults.junit import CutOffError
 from buildeye.warehouse import Warehouse
 
 MOST_TROUBLES: Final = 20
+_CREDIBLE: Final = datetime(2000, 1, 1, tzinfo=UTC)
+"""Files of before have the first day of some format for a time."""
 
 
 @dataclass(slots=True)
@@ -43,16 +46,34 @@ class Tally:
         self.troubles += other.troubles
 
 
-def read_files(warehouse: Warehouse, paths: Sequence[Path], origin: Origin) -> Tally:
-    """Keep the cases of files, folders and archives; `origin` says of which run and job, its `report` is filled here.
+def read_files(warehouse: Warehouse, paths: Sequence[Path], origin: Origin, *, dated_by_file: bool = False) -> Tally:
+    """Keep the cases of files, folders and archives, in batches across all of them.
 
-    A file that is no JUnit report is a trouble. UsageError: there is nothing at a path.
+    `origin` says of which run and job; its `report`, if any, tells machines of one run apart. With `dated_by_file` a
+    report counts as made when its file was written, at most at `origin.reported_at`: the same file later gives the same
+    rows. A file that is no JUnit report is a trouble. UsageError: there is nothing at a path; then nothing is kept.
     """
-    tally = Tally()
     for path in paths:
-        named = dataclasses.replace(origin, report=f"file {path.absolute()}")
-        warehouse.write_test_runs(_cases(reports_in(path), named, tally, path.name, strict=True))
+        if not path.exists():
+            raise nothing_at(path)
+    tally = Tally()
+    warehouse.write_test_runs(_cases_of_files(paths, origin, tally, dated_by_file))
     return tally
+
+
+def _cases_of_files(paths: Sequence[Path], origin: Origin, tally: Tally, dated_by_file: bool) -> Iterator[CaseRun]:
+    for path in paths:
+        named = dataclasses.replace(origin, report=f"{origin.report} file {path.absolute()}".lstrip())
+        if dated_by_file:
+            named = dataclasses.replace(named, reported_at=_written_at(path, origin.reported_at))
+        yield from _cases(reports_in(path), named, tally, path.name, strict=True)
+
+
+def _written_at(path: Path, latest: datetime) -> datetime:
+    """When a file, or the newest report in a folder, was written; `latest` where that cannot be true."""
+    files = path.rglob("*.xml") if path.is_dir() else [path]
+    written = datetime.fromtimestamp(max((file.stat().st_mtime for file in files), default=0), UTC)
+    return written if _CREDIBLE <= written < latest else latest
 
 
 def read_archive(warehouse: Warehouse, path: Path, origin: Origin) -> Tally:

@@ -58,6 +58,8 @@ class State:
     """GitHub tokens of people who may not."""
     bot: str = ""
     """What the header `x-hud-internal-bot` must say; empty: the HUD lets everybody pass."""
+    server: str = ""
+    """The Grafana that the HUD says its tokens are for; empty: this one."""
     names: list[str] = field(default_factory=list)
     """The names that tokens were asked for."""
 
@@ -159,6 +161,8 @@ class _Grafana:
         state.names.append(request.query_params.get("token_name", ""))
         token = "glsa_" + secrets.token_hex(16)
         state.tokens.add(token)
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"token": token, "grafanaServer": state.server or str(request.base_url).rstrip("/")})
         return PlainTextResponse(token)
 
     def _refused(self, request: Request) -> Response | None:

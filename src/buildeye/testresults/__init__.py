@@ -5,6 +5,6 @@ before the break and says where it broke.
 """
 
 from buildeye.testresults.junit import Report
-from buildeye.testresults.places import Found, Limits, reports_in
+from buildeye.testresults.places import Found, Limits, nothing_at, reports_in
 
-__all__ = ["Found", "Limits", "Report", "reports_in"]
+__all__ = ["Found", "Limits", "Report", "nothing_at", "reports_in"]

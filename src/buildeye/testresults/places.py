@@ -59,13 +59,18 @@ def reports_in(path: Path, limits: Limits = Limits()) -> Iterator[Found]:
         with path.open("rb") as opened:
             head = opened.read(4)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file or folder; name JUnit files, folders of them or zip archives") from None
+        raise nothing_at(path) from None
     if head.startswith(_ZIP):
         yield from _members(path, limits)
     elif head.startswith(_GZIP):
         yield Found(str(path), path.absolute().parent.name, partial(_unzipped, path, limits))
     else:
         yield Found(str(path), path.absolute().parent.name, partial(_read, path))
+
+
+def nothing_at(path: Path) -> UsageError:
+    """What to say when there is no file and no folder."""
+    return UsageError(f"{path}: no such file or folder; name JUnit files, folders of them or zip archives")
 
 
 def _read(path: Path) -> Iterator[bytes]:

@@ -201,6 +201,7 @@ def _options(url: SplitResult) -> dict[str, bool]:
 
 
 def _open_embedded(place: Embedded, data_dir: Path | None) -> "Client":
+    _check_owner(place, data_dir)
     if place.folder is not None:
         with _disk_failures(place.folder):
             place.folder.mkdir(parents=True, exist_ok=True)
@@ -212,7 +213,18 @@ def _open_embedded(place: Embedded, data_dir: Path | None) -> "Client":
     try:
         return _client(interface="chdb", path=path, settings=dict(_SETTINGS), tz_mode="aware")
     except ClickHouseError as error:
-        raise OutsideError(_why_not_opened(place, str(error), data_dir)) from None
+        raise OutsideError(_why_not_opened(place, str(error))) from None
+
+
+def _check_owner(place: Embedded, data_dir: Path | None) -> None:
+    """OutsideError when a server has the folder; asked before the engine, which complains in words of its own."""
+    owner = owner_in(data_dir) if data_dir is not None else None
+    if owner is not None and owner.pid != os.getpid() and owner.warehouse == place.engine:
+        raise OutsideError(
+            f"warehouse folder {place.folder} belongs to build-eye serve (PID {owner.pid}) at {owner.url}, which takes "
+            "webhooks in and, started with --watch, makes the passes; questions are asked through it, but to write "
+            "stop it first, or put the warehouse on a ClickHouse server."
+        )
 
 
 @contextmanager
@@ -225,20 +237,13 @@ def _disk_failures(folder: Path) -> Iterator[None]:
         ) from None
 
 
-def _why_not_opened(place: Embedded, message: str, data_dir: Path | None) -> str:
+def _why_not_opened(place: Embedded, message: str) -> str:
     if "already initialized" in message:
         return (
             f"warehouse {place.shown} cannot be opened: this process has another embedded warehouse open; "
             "close that one first."
         )
     if place.folder is not None and (holder := _holder(place.folder)) is not None:
-        owner = owner_in(data_dir) if data_dir is not None else None
-        if owner is not None and owner.warehouse == place.engine:
-            return (
-                f"warehouse folder {place.folder} belongs to build-eye serve (PID {owner.pid}) at {owner.url}, which "
-                "takes webhooks in and, started with --watch, makes the passes; questions are asked through it, but to "
-                "write stop it first, or put the warehouse on a ClickHouse server."
-            )
         return (
             f"warehouse folder {place.folder} is open in another process{holder}: stop that process, wait for it, "
             "or put the warehouse on a ClickHouse server, which many may use at once."

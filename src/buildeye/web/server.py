@@ -57,6 +57,7 @@ def serve(
         warehouse = stack.enter_context(
             open_warehouse(store.warehouse_dsn, retention_days=store.retention_days, data_dir=store.data_dir)
         )
+        asked = stack.enter_context(open_warehouse(store.warehouse_dsn))  # what is asked here holds up no writing
         reader = stack.enter_context(Reader())
         clickhouse = stack.enter_context(_clickhouse(warehouse, token, settings))
         app = create_app(
@@ -64,8 +65,8 @@ def serve(
             secret,
             settings.webhooks.max_body_bytes,
             now,
-            routers=pages(settings, warehouse, spool, now),
-            doors={CLICKHOUSE: clickhouse, AGENTS: mcp_app(settings, now, warehouse)},
+            routers=pages(settings, asked, spool, now),
+            doors={CLICKHOUSE: clickhouse, AGENTS: mcp_app(settings, now, asked)},
         )
         url = address_of(door)
         stack.enter_context(serving(store.data_dir, url, token, warehouse.engine or warehouse.place))

@@ -27,7 +27,7 @@ class GrafanaPrometheus:
     """
 
     def __init__(self, query: Callable[[dict[str, Any]], Any], wire: Wire, uid: str) -> None:
-        self._query, self._wire, self._uid = query, wire, uid
+        self._query, self._wire, self.uid = query, wire, uid
         self.place = wire.place
 
     def query(self, expression: str, at: datetime | None = None) -> tuple[Series, ...]:
@@ -83,11 +83,11 @@ class GrafanaPrometheus:
         return found
 
     def _body(self, expression: str, since: str, until: str, **how: object) -> dict[str, Any]:
-        query = {"refId": REF, "datasource": {"type": PLUGIN, "uid": self._uid}, "expr": expression, **how}
+        query = {"refId": REF, "datasource": {"type": PLUGIN, "uid": self.uid}, "expr": expression, **how}
         return {"queries": [query], "from": since, "to": until}
 
     def _names(self, path: str, asked: Mapping[str, str]) -> tuple[str, ...]:
-        reply = self._wire.get(f"/api/datasources/uid/{quote(self._uid, safe='')}/resources/api/v1/{path}", asked)
+        reply = self._wire.get(f"/api/datasources/uid/{quote(self.uid, safe='')}/resources/api/v1/{path}", asked)
         if not isinstance(reply.data, dict) or reply.data.get("status") != "success":
             raise self._refused(reply)
         names = reply.data.get("data")

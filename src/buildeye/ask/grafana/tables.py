@@ -33,7 +33,7 @@ class GrafanaClickHouse:
     def __init__(
         self, query: Callable[[dict[str, Any]], Any], uid: str, place: str, told: Told, clock: Callable[[], datetime]
     ) -> None:
-        self._query, self._uid, self._told, self._clock = query, uid, told, clock
+        self._query, self.uid, self._told, self._clock = query, uid, told, clock
         self.place = place
         self._tables: Tables | None = None
 
@@ -57,7 +57,7 @@ class GrafanaClickHouse:
         now = self._clock()
         query = {
             "refId": REF,
-            "datasource": {"type": PLUGIN, "uid": self._uid},
+            "datasource": {"type": PLUGIN, "uid": self.uid},
             "rawSql": sql,
             "format": _TABLE,
             "intervalMs": _INTERVAL,

@@ -1,5 +1,6 @@
 -- Asked by `build-eye failures`: as what did jobs of these names fail on a branch? One row a name, cause and signature.
 -- Of a failure the word of a person counts, for the job before that for the whole run, else our judgement.
+-- Of verdicts and diagnoses the highest version counts, as in their `_latest` views; without FINAL only these rows are read.
 -- Parameters: repository (owner/name), branch, since, until (completed from the one up to the other, UTC), names (of jobs).
 -- name        of the job
 -- cause       whose problem; '' when nobody judged
@@ -40,15 +41,21 @@ SELECT
 FROM failed
 LEFT JOIN
 (
-    SELECT job_id, cause, signature, determinism
-    FROM buildeye.verdict_latest
-    WHERE repository_full_name = {repository:String} AND run_id IN (SELECT run_id FROM failed)
+    SELECT job_id, last.1 AS cause, last.2 AS signature, last.3 AS determinism
+    FROM
+    (
+        SELECT job_id, argMax((toString(cause), signature, toString(determinism)), _version) AS last
+        FROM buildeye.verdict
+        WHERE repository_full_name = {repository:String} AND (run_id, job_id) IN (SELECT run_id, id FROM failed)
+        GROUP BY job_id
+    )
 ) AS ours ON ours.job_id = failed.id
 LEFT JOIN
 (
-    SELECT job_id, signature
-    FROM buildeye.diagnosis_latest
+    SELECT job_id, argMax(signature, _version) AS signature
+    FROM buildeye.diagnosis
     WHERE repository_full_name = {repository:String} AND job_id IN (SELECT id FROM failed)
+    GROUP BY job_id
 ) AS told ON told.job_id = failed.id
 LEFT JOIN (SELECT * FROM word WHERE job_id != 0) AS alone ON alone.job_id = failed.id
 LEFT JOIN (SELECT * FROM word WHERE job_id = 0) AS of_run ON of_run.run_id = failed.run_id

@@ -1,5 +1,6 @@
 """Errors as ClickHouse tells them over HTTP: a code, its name, a status, and one line of text."""
 
+import re
 from typing import Final
 
 from buildeye.ask.guard import Reason, Refused
@@ -32,6 +33,7 @@ _OF_REASON: Final = {
 }
 """What the guard finds, in ClickHouse's codes; all other reasons are ACCESS_DENIED."""
 
+_OUR_SETTINGS: Final = re.compile(r"\s+SETTINGS readonly = 1, .*?log_comment = '\w*'", re.DOTALL)
 _STATUS: Final = (
     (400, frozenset({6, 26, 27, 33, 36, 38, 41, 42, 43, 44, 53, 62, 69, 70, 72, 117, 130, 131, 167, 168, 182, 183,
                      184, 215, 354, 386, 427, 441, 456, 457})),
@@ -66,8 +68,8 @@ def of_guard(refused: Refused) -> DoorError:
 
 
 def of_engine(error: EngineError) -> DoorError:
-    """What the engine found wrong."""
-    return DoorError((error.code, error.name), str(error))
+    """What the engine found wrong, without the settings that we put to the statement it quotes."""
+    return DoorError((error.code, error.name), _OUR_SETTINGS.sub("", str(error)))
 
 
 def _status(code: int) -> int:
