@@ -15,7 +15,7 @@ from buildeye.warehouse import open_warehouse
 
 TEXTS = (
     "", "a\x00b", "\ud800", "'\\", "{a:String}", "../../etc/passwd", "/dev/zero", "9" * 30, "now", "99999999w",
-    "(", "(a+)+$", '{"a": 1}',
+    "(a+)+$", "(", '{"a": 1}',
 )  # fmt: skip
 NUMBERS: tuple[Any, ...] = (-1, 0, 1, 10**9, 10**30, 1.5, True, None, "5", "x", [1], {})
 NEEDED = {"query": "SELECT 1", "expression": "up", "run": "5", "id": "x", "file": "x"}
