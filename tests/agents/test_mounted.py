@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from buildeye.config import Settings
-from buildeye.mcp import mcp_app
+from buildeye.mcp.door import mcp_app
 from buildeye.model import UsageError
 from buildeye.simulator.server import serving
 from buildeye.warehouse import open_warehouse

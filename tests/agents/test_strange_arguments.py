@@ -10,7 +10,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, TextContent
 
 from buildeye.config import load_settings
-from buildeye.mcp import desk_of, mcp_server
+from buildeye.mcp.desk import desk_of
+from buildeye.mcp.server import mcp_server
 from buildeye.warehouse import open_warehouse
 
 TEXTS = (

@@ -14,7 +14,8 @@ import anyio
 import pytest
 
 from buildeye.config import Settings
-from buildeye.mcp import desk_of, mcp_server
+from buildeye.mcp.desk import desk_of
+from buildeye.mcp.server import mcp_server
 
 GOLDEN = Path(__file__).parent / "golden"
 

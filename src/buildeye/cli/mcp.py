@@ -36,7 +36,10 @@ def mcp(
     """
     settings = settings_for(config, target_overrides(target_repo))
 
-    from buildeye.mcp import desk_of, mcp_server, serve_http, serve_stdio
+    from buildeye.mcp.desk import desk_of
+    from buildeye.mcp.door import serve_http
+    from buildeye.mcp.server import mcp_server
+    from buildeye.mcp.stdio import serve_stdio
 
     if http:
         serve_http(settings, now, tell, host, port)

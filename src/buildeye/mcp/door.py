@@ -14,12 +14,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from buildeye.config import Settings
 from buildeye.listening import address_of, is_loopback, listening, run
+from buildeye.mcp import PATH
 from buildeye.mcp.desk import desk_of
 from buildeye.mcp.server import mcp_server
 from buildeye.model import UsageError
 from buildeye.warehouse import Warehouse
 
-PATH: Final = "/mcp"
 MOST_BODY_BYTES: Final = 16 * 1024**2
 """Of one request: a log of 4 million characters, as JSON."""
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")

@@ -14,8 +14,7 @@ from starlette.types import ASGIApp
 from buildeye.ask.sql import limits_of
 from buildeye.config import Settings
 from buildeye.listening import address_of, is_loopback, listening, run
-from buildeye.mcp.door import PATH as AGENTS
-from buildeye.mcp.door import mcp_app
+from buildeye.mcp import PATH as AGENTS
 from buildeye.model import UsageError
 from buildeye.pipeline.watch import EventStop
 from buildeye.warehouse import Warehouse, open_warehouse
@@ -25,6 +24,7 @@ from buildeye.web.app import HOW_TO_OPEN, create_app
 from buildeye.web.clickhousedoor import PATH as CLICKHOUSE
 from buildeye.web.clickhousedoor import ClickHouseDoor, elsewhere
 from buildeye.web.drain import Drain
+from buildeye.web.later import Later
 from buildeye.web.pages import pages
 from buildeye.web.reading import Reader
 from buildeye.web.spool import open_spool
@@ -66,7 +66,7 @@ def serve(
             settings.webhooks.max_body_bytes,
             now,
             routers=pages(settings, asked, spool, now),
-            doors={CLICKHOUSE: clickhouse, AGENTS: mcp_app(settings, now, asked)},
+            doors={CLICKHOUSE: clickhouse, AGENTS: Later(lambda: _agents(settings, now, asked))},
         )
         url = address_of(door)
         stack.enter_context(serving(store.data_dir, url, token, warehouse.engine or warehouse.place))
@@ -95,6 +95,13 @@ def _token(settings: Settings) -> str:
             "they must bring, see docs/clickhouse-door.md"
         )
     return secrets.token_urlsafe(32)
+
+
+def _agents(settings: Settings, now: Callable[[], datetime], warehouse: Warehouse) -> ASGIApp:
+    """The agents' tools, whose SDK takes a second to load."""
+    from buildeye.mcp.door import mcp_app
+
+    return mcp_app(settings, now, warehouse)
 
 
 @contextmanager
