@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class Later:
-    """An ASGI application in place of the one `make` gives; it is called once, in a thread, while others are answered."""
+    """An ASGI application in place of the one `make` gives, which is called once, in a thread."""
 
     def __init__(self, make: Callable[[], ASGIApp]) -> None:
         self._make = make
