@@ -45,7 +45,7 @@ def test_a_table_says_how_many_and_how_to_look() -> None:
     assert head.split() == ["job", "failed", "branches", "newest", "looks", "like", "look"]
     assert all(len(line) <= 100 for line in lines)
     assert lines[0].split()[:3] == ["unit", "3", "1"] and "nothing known in the log" in "\n".join(lines)
-    assert "build-eye verdict show 100 --job 3" in lines[0]
+    assert "build-eye explain 100 --job 3" in lines[0]
 
 
 def test_the_command_to_look_is_one_that_works() -> None:

@@ -55,7 +55,7 @@ def test_failures_that_look_alike_stand_together_most_first(warehouse: Warehouse
     first = found[0]
     assert (first.branches, first.first, first.newest, first.run_id, first.job_id) == (2, at(10), at(30), 12, 2)
     assert (first.html_url, first.summary) == ("https://example.test/jobs/2", "test_b fails.")
-    assert first.look == "build-eye verdict show 12 --job 2"
+    assert first.look == "build-eye explain 12 --job 2"
     assert len(asked(warehouse, 1)) == 1
 
 

@@ -1,4 +1,4 @@
-"""`build-eye explain`: why did the job of this log fail?"""
+"""`build-eye explain`: why did the job of this log, or this run, fail?"""
 
 import json
 import os
@@ -9,6 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import typer
+
+from buildeye.cli.explainruns import Wish, explain_runs, is_run, lines_of
+from buildeye.cli.stages import CONFIG, TARGET
 
 if TYPE_CHECKING:
     from buildeye.logs.diagnose import LogReading
@@ -22,19 +25,28 @@ SHOWN = 80
 
 def explain(
     logs: list[str] = typer.Argument(
-        ..., metavar="LOG...", help="Log files (plain, .gz, .zst, GitHub's .zip); - is standard input."
+        ...,
+        metavar="LOG_OR_RUN...",
+        help="Log files (plain, .gz, .zst, GitHub's .zip; - is standard input), or runs: a number, or the address of "
+        "a run's or job's page on GitHub.",
     ),
     baseline: Path | None = typer.Option(None, help="A passing log of the same job, to compare with."),
-    job: Path | None = typer.Option(None, help="The job as GitHub's REST API returns it (JSON)."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON object a log, one a line (docs/diagnosis.md)."),
+    job: str | None = typer.Option(
+        None,
+        metavar="FILE_OR_JOB",
+        help="Of a log: a file with its job as GitHub's REST API has it (JSON). Of a run: one job by name or number.",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="One JSON object a log or run, one a line (docs/diagnosis.md)."),
     context: int | None = typer.Option(
         None, "--context-for-agent", min=50, metavar="TOKENS", help="Only what matters, in at most so many tokens."
     ),
     knowledge: list[Path] = typer.Option(
         [], "--knowledge", exists=True, file_okay=False, help="A folder of your own rule packs (*.toml)."
     ),
+    target_repo: str | None = TARGET,
+    config: Path | None = CONFIG,
 ) -> None:
-    """Say why a job failed, from its log alone.
+    """Say why a job failed, from its log alone; or a run, from what the warehouse knows, else from its logs on GitHub.
 
     \b
     Examples:
@@ -43,13 +55,24 @@ def explain(
       gh run view --log-failed 123 | build-eye explain -
       build-eye explain --json logs_123.zip
       build-eye explain --context-for-agent 800 job.log
+      build-eye explain 26690112009
+      build-eye explain https://github.com/OWNER/REPO/actions/runs/26690112009/job/77123456789
     """
     from buildeye.logs.diagnose import read_log
     from buildeye.logs.source import open_logs
-    from buildeye.model import BuildEyeError
+    from buildeye.model import BuildEyeError, UsageError
 
+    if any(map(is_run, logs)):
+        wish = Wish(
+            as_json, context, _lines_shown(as_json=as_json, tokens=context), tuple(knowledge),
+            _line_set(baseline) if baseline else None,
+        )  # fmt: skip
+        _only_runs(logs)
+        raise typer.Exit(explain_runs(logs, wish, job=job, target_repo=target_repo, config=config))
+    if target_repo is not None or config is not None:
+        raise UsageError("--target-repo and --config are for runs; a log is explained from itself")
     rules = _rules(knowledge)
-    facts = _read_job(job) if job else None
+    facts = _read_job(Path(job)) if job else None
     known = _line_set(baseline) if baseline else None
     answer = _answer_as(rules, as_json=as_json, tokens=context, several=len(logs) > 1)
     show = _lines_shown(as_json=as_json, tokens=context)
@@ -66,6 +89,14 @@ def explain(
             worst = max(worst, e.exit_code)
     if worst:
         raise typer.Exit(worst)
+
+
+def _only_runs(names: list[str]) -> None:
+    """UsageError: one of them is a log. The options mean other things for a log than for a run."""
+    from buildeye.model import UsageError
+
+    if log := next((name for name in names if not is_run(name)), None):
+        raise UsageError(f"{log} is no run, but others are; ask about logs and about runs in two calls")
 
 
 def _rules(knowledge: list[Path]) -> "RuleSet":
@@ -135,17 +166,8 @@ class _Face:
         if self._several or packed:
             typer.echo(("" if self._first else "\n") + name_line(log.name, self._look), color=self._look.color)
         self._first = False
-        effort = Effort(_lines_of(log), seconds * 1000, self._causes)
+        effort = Effort(lines_of(log), seconds * 1000, self._causes)
         typer.echo(show_diagnosis(reading, self._look, effort), nl=False, color=self._look.color)
-
-
-def _lines_of(log: "LogFile") -> int:
-    """How many lines a log has; a last one without a line feed counts."""
-    whole, open_end = 0, False
-    for block in log.blocks():
-        whole += block.data.count(b"\n")
-        open_end = not block.data.endswith(b"\n")
-    return whole + open_end
 
 
 def _line_set(baseline: Path) -> set[int]:

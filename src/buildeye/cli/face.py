@@ -230,9 +230,19 @@ def _step_name(name: str) -> str:
     return cut(_plain(name).rstrip(" \\"), 60)
 
 
+def show_lines(reading: LogReading, look: Look) -> list[str]:
+    """What the log says in a sentence, and its telling lines with their numbers."""
+    context = _context(reading, look)
+    return [*_headline(reading.diagnosis, look), *([""] if context else []), *context]
+
+
 def _advice(suggestions: Sequence[Suggestion], look: Look) -> list[str]:
+    return _labelled("Do", advice(suggestions, look, min(look.width, PROSE) - NAME), look)
+
+
+def advice(suggestions: Sequence[Suggestion], look: Look, room: int) -> list[str]:
+    """What to do, cheapest first, in lines of `room` cells; commands are as long as they are."""
     lines: list[str] = []
-    room = min(look.width, PROSE) - NAME
     indent = " " * 9
     for i, s in enumerate(suggestions, 1):
         lines += wrapped(_plain(s.title), room, first=f"{i}  {_COST[s.cost]:4}  ", rest=indent)
@@ -240,7 +250,7 @@ def _advice(suggestions: Sequence[Suggestion], look: Look) -> list[str]:
             lines += wrapped(_plain(step), room, first=f"{indent}- ", rest=f"{indent}  ")
         if s.command:
             lines.append(indent + look.paint(f"$ {_plain(s.command)}", _BOLD))
-    return _labelled("Do", lines, look)
+    return lines
 
 
 def _candidates(d: Diagnosis, effort: Effort) -> list[str]:

@@ -3,10 +3,13 @@
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
+from buildeye.cli.face import advice, show_lines
 from buildeye.cli.tables import WIDTH, table
 from buildeye.cli.terminal import Look, cells, cut, wrapped
+from buildeye.logs.diagnose import LogReading
 from buildeye.logs.secrets import strip_controls
 from buildeye.model import Cause, Determinism, Reason, Verdict, VerdictChange
 from buildeye.pipeline.verdicts import JobVerdict, RunVerdicts
@@ -34,8 +37,10 @@ def named(cause: str, category: str) -> str:
     return cause if cause == category else f"{cause} / {_plain(category)}"
 
 
-def show_run(run: RunVerdicts, jobs: Sequence[JobVerdict], look: Look) -> str:
-    """The verdicts on jobs of a run, equal ones once."""
+def show_run(
+    run: RunVerdicts, jobs: Sequence[JobVerdict], look: Look, readings: Mapping[int, LogReading] = MappingProxyType({})
+) -> str:
+    """The verdicts on jobs of a run, equal ones once; with `readings` (by job) also what logs say and what to do."""
     look = dataclasses.replace(look, width=min(look.width, WIDTH))
     workflow = next((each.job.workflow_name for each in jobs if each.job.workflow_name), "")
     head = " · ".join(filter(None, (f"{run.repository} run {run.run_id}", _plain(workflow))))
@@ -49,7 +54,7 @@ def show_run(run: RunVerdicts, jobs: Sequence[JobVerdict], look: Look) -> str:
                 said.person, said.said_at, f"{named(said.cause, said.category or said.cause)}: {said.why}", look
             )
     attempts = len({each.job.run_attempt for each in jobs}) > 1
-    blocks += [_group(alike, look, attempts=attempts) for alike in _alike(jobs)]
+    blocks += [_group(alike, look, _first(alike, readings), attempts=attempts) for alike in _alike(jobs)]
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -67,7 +72,12 @@ def _rank(each: JobVerdict) -> tuple[int, int, float, int]:
     return (-each.job.run_attempt, GRAVITY.index(counts.cause), -counts.confidence, each.job.id)
 
 
-def _group(alike: Sequence[JobVerdict], look: Look, *, attempts: bool) -> list[str]:
+def _first(alike: Sequence[JobVerdict], readings: Mapping[int, LogReading]) -> LogReading | None:
+    """What the log of the job that is shown says, or of one judged alike."""
+    return next((readings[each.job.id] for each in alike if each.job.id in readings), None)
+
+
+def _group(alike: Sequence[JobVerdict], look: Look, reading: LogReading | None, *, attempts: bool) -> list[str]:
     first, others = alike[0], alike[1:]
     job = first.job
     number = f"job {job.id}" + (f", attempt {job.run_attempt}" if attempts and job.run_attempt else "")
@@ -83,11 +93,14 @@ def _group(alike: Sequence[JobVerdict], look: Look, *, attempts: bool) -> list[s
     else:
         verdict = wrapped(_judged(first.ours), look.width)
         lines += [look.paint(line, _BOLD, _COLOUR[first.ours.cause]) for line in verdict]
+    lines += [*show_lines(reading, look), ""] if reading else []
     lines += [*_weighed(first.ours, look), *_origin(first.ours, look), *_judging(first, look)]
     if others:
         names = [_plain(each.job.name) or str(each.job.id) for each in others[:MOST]]
         more = f" and {len(others) - MOST} more" if len(others) > MOST else ""
         lines += _block("Alike", [", ".join(names) + more], look)
+    if reading:
+        lines += _labelled("Do", advice(reading.diagnosis.suggestions, look, look.width - NAME), look)
     return lines
 
 

@@ -38,8 +38,13 @@ def category_named(text: str, cause: Cause) -> str:
 
 
 def job_named(text: str, run: RunVerdicts) -> Job:
+    """The job of a known run by its number or name, as `job_among`."""
+    return job_among(text, run.run_id, (*(each.job for each in run.jobs), *run.known))
+
+
+def job_among(text: str, run_id: int, among: Sequence[Job]) -> Job:
     """The job of a run by its number, or its name in the last attempt that has it. UsageError names those there are."""
-    jobs = {job.id: job for job in (*(each.job for each in run.jobs), *run.known)}
+    jobs = {job.id: job for job in among}
     if text.isdigit() and int(text) in jobs:
         return jobs[int(text)]
     named = [job for job in jobs.values() if job.name == text]
@@ -48,9 +53,9 @@ def job_named(text: str, run: RunVerdicts) -> Job:
         return last[0]
     if last:
         numbers = ", ".join(str(job.id) for job in sorted(last, key=lambda job: job.id))
-        raise UsageError(f'run {run.run_id} has {len(last)} jobs named "{text}"; give the number of one: {numbers}')
+        raise UsageError(f'run {run_id} has {len(last)} jobs named "{text}"; give the number of one: {numbers}')
     names = sorted({job.name for job in jobs.values() if job.name})
-    raise UsageError(f'run {run.run_id} has no job "{text}"{_nearest(text, names)}; it has {_some(names)}')
+    raise UsageError(f'run {run_id} has no job "{text}"{_nearest(text, names)}; it has {_some(names)}')
 
 
 def _word(text: str) -> str:

@@ -34,8 +34,8 @@ class UnknownFailure:
 
     @property
     def look(self) -> str:
-        """The command that shows what was weighed."""
-        return f"build-eye verdict show {self.run_id} --job {self.job_id}"
+        """The command that shows the lines of the log and what was weighed."""
+        return f"build-eye explain {self.run_id} --job {self.job_id}"
 
 
 def unknown_failures(

@@ -10,10 +10,10 @@ from buildeye.ask.routing import sql_source
 from buildeye.ask.sources import SqlSource
 from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
-from buildeye.model import OutsideError, UsageError
+from buildeye.model import UsageError
 from buildeye.model.times import moment
-from buildeye.warehouse import Warehouse, open_to_ask
-from buildeye.warehouse.connection import Embedded, Server, parse_dsn
+from buildeye.warehouse import Warehouse, open_filled
+from buildeye.warehouse.connection import Server, parse_dsn
 
 Opened = Callable[[], AbstractContextManager[Warehouse]]
 """Opens the warehouse for one question."""
@@ -76,15 +76,9 @@ def _opened_per_call(settings: Settings) -> Opened:
 
     @contextmanager
     def opened() -> Iterator[Warehouse]:
-        place = parse_dsn(store.warehouse_dsn)
-        if isinstance(place, Embedded) and place.folder is not None and not place.folder.exists():
-            raise OutsideError(
-                f"there is no warehouse at {place.folder}: fill it with `build-eye sync` or `build-eye monitor`, or "
-                "set storage.warehouse_dsn to the one that is meant"
-            )
         with (
             one_at_a_time,
-            open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
+            open_filled(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
         ):
             yield warehouse
 

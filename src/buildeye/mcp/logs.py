@@ -9,7 +9,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from buildeye.logs.brief import brief, lines_for
-from buildeye.logs.diagnose import read_log
+from buildeye.logs.diagnose import LogReading, read_log
 from buildeye.logs.ruleset import RuleSet, load_ruleset
 from buildeye.logs.source import LogFile, open_logs
 from buildeye.mcp.desk import Desk
@@ -94,11 +94,16 @@ class LogTools:
         return answer({"diagnoses": kept, "left_out": cut + unread}, told(lines, room))
 
 
-def explained(log: LogFile, desk: Desk, tokens: int, job: Job | None = None) -> tuple[Diagnosis, str]:
+def explained(log: LogFile, desk: Desk, tokens: int) -> tuple[Diagnosis, str]:
     """What a log says, and the text of `build-eye explain --context-for-agent`."""
-    rules = _rules(tuple(desk.settings.storage.knowledge_dirs))
-    reading = read_log(log, rules, job=job, show=lines_for(tokens))
+    reading = read(log, desk, tokens)
     return reading.diagnosis, brief(reading, tokens)
+
+
+def read(log: LogFile, desk: Desk, tokens: int, job: Job | None = None) -> LogReading:
+    """What a log says by the rules of the settings, with as many lines as `tokens` may need."""
+    rules = _rules(tuple(desk.settings.storage.knowledge_dirs))
+    return read_log(log, rules, job=job, show=lines_for(tokens))
 
 
 @cache

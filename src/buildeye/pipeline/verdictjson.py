@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from buildeye.model import VerdictChange
+from buildeye.pipeline.explainrun import ExplainedJob, ExplainedRun
 from buildeye.pipeline.verdicts import JobVerdict, RunVerdicts
 
 
@@ -33,3 +34,30 @@ def as_json(run: RunVerdicts, jobs: Sequence[JobVerdict]) -> dict[str, Any]:
 def change_as_json(name: str, change: VerdictChange) -> dict[str, Any]:
     """A change with the name of its job."""
     return {"name": name} | dataclasses.asdict(change)
+
+
+def run_json(run: ExplainedRun) -> dict[str, Any]:
+    """A run with its failed jobs; `status` and `conclusion` are '' when something failed."""
+    return {
+        "repository": run.repository,
+        "run_id": run.run_id,
+        "source": run.source,
+        "status": run.status,
+        "conclusion": run.conclusion,
+        "jobs": [job_json(each) for each in run.jobs],
+    }
+
+
+def job_json(each: ExplainedJob) -> dict[str, Any]:
+    """A failed job: `verdict` is what counts (a person's word wins), `ours` our own where a person overruled it."""
+    judged, job = each.verdict, each.job
+    return {
+        "job_id": job.id,
+        "name": job.name,
+        "html_url": job.html_url,
+        "run_attempt": job.run_attempt,
+        "verdict": dataclasses.asdict(judged.counts) if judged else None,
+        "ours": dataclasses.asdict(judged.ours) if judged and judged.said else None,
+        "diagnosis": each.diagnosis.to_dict() if each.diagnosis else None,
+        "note": each.note,
+    }

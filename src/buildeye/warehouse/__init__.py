@@ -5,7 +5,7 @@ Every stage reads rows here and writes rows here, so each can run alone, again, 
 
 from buildeye.model import Push
 from buildeye.warehouse.caserows import ReadArtifact
-from buildeye.warehouse.connection import open_to_ask, open_warehouse
+from buildeye.warehouse.connection import open_filled, open_to_ask, open_warehouse
 from buildeye.warehouse.records import Baseline, JobDiagnosis, JobEnvironment, KeptLog, SyncCursor, SyncedRun
 from buildeye.warehouse.store import Result, Warehouse
 
@@ -20,6 +20,7 @@ __all__ = [
     "SyncCursor",
     "SyncedRun",
     "Warehouse",
+    "open_filled",
     "open_to_ask",
     "open_warehouse",
 ]

@@ -127,6 +127,17 @@ def open_to_ask(dsn: str, data_dir: Path, *, retention_days: int | None = None) 
     return open_warehouse(dsn, retention_days=retention_days, data_dir=data_dir)
 
 
+def open_filled(dsn: str, data_dir: Path, *, retention_days: int | None = None) -> Warehouse:
+    """As `open_to_ask`, for who shall not make a warehouse by asking. OutsideError: there is none in that folder."""
+    place = parse_dsn(dsn)
+    if isinstance(place, Embedded) and place.folder is not None and not place.folder.exists():
+        raise OutsideError(
+            f"there is no warehouse at {place.folder}: fill it with `build-eye sync` or `build-eye monitor`, or "
+            "set storage.warehouse_dsn to the one that is meant"
+        )
+    return open_to_ask(dsn, data_dir, retention_days=retention_days)
+
+
 def door_of(owner: Owner) -> Server:
     """The ClickHouse door of a server of this machine."""
     url = urlsplit(owner.url)

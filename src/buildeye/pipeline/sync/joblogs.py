@@ -49,7 +49,12 @@ class Wanted:
 
     def place(self, repository: str) -> str:
         """Its name in the log archive."""
-        return f"{repository}/{self.completed_at:%Y-%m-%d}/{self.job_id}.log.zst"
+        return place_of(repository, self.completed_at, self.job_id)
+
+
+def place_of(repository: str, completed_at: datetime, job_id: int) -> str:
+    """The name that the log of a job of `repository` (`owner/name`) has in the log archive."""
+    return f"{repository}/{completed_at:%Y-%m-%d}/{job_id}.log.zst"
 
 
 def sync_logs(scope: Scope, window: Window, *, green: bool = True) -> LogsSynced:
