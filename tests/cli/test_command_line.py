@@ -109,7 +109,7 @@ USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "no command": ((), "Usage:"),
     "an unknown command": (("nonsense",), "No such command 'nonsense'"),
     "an unknown option": (("monitor", "--nonsense"), "No such option"),
-    "no log": (("explain",), "Missing argument 'LOG...'"),
+    "no log": (("explain",), "Missing argument 'LOG_OR_RUN'"),
     "no input": (("classify",), "Missing option '--input'"),
     "hours that are no number": (("monitor", "--lookback-hours", "many"), "--lookback-hours"),
     "no hours": (("monitor", "--lookback-hours", "0"), "--lookback-hours"),

@@ -272,6 +272,11 @@ QUESTIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
             {"repository_full_name": REPOSITORY, "newest": at(0)},
         ],
     ),
+    "repositories_of_run": ({"run": 100}, [{"repository_full_name": REPOSITORY}]),
+    "logs_of_runs": (
+        {"repository": REPOSITORY, "runs": [90, 404]},
+        [{"run_id": 90, "job_id": 901}],
+    ),
     "known_runs": (
         {"repository": REPOSITORY, "runs": [100, 102, 200, 404]},
         [

@@ -26,7 +26,7 @@ SHOWN = 80
 def explain(
     logs: list[str] = typer.Argument(
         ...,
-        metavar="LOG_OR_RUN...",
+        metavar="LOG_OR_RUN",
         help="Log files (plain, .gz, .zst, GitHub's .zip; - is standard input), or runs: a number, or the address of "
         "a run's or job's page on GitHub.",
     ),

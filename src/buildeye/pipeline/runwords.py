@@ -27,12 +27,13 @@ def without_failure(run: ExplainedRun) -> str:
         return f'{what}, job "{run.job.name or run.job.id}": {_ended(run.status, run.conclusion)}'
     if run.status == "completed" and run.conclusion == "startup_failure":
         return f"{what} could not start, which its page on GitHub explains: no job of it ran"
-    return f"{what}: {_ended(run.status, run.conclusion)}, no failed job"
+    none = "no failed job" if run.status == "completed" else "no failed job so far"
+    return f"{what}: {_ended(run.status, run.conclusion)}, {none}"
 
 
 def _ended(status: str, conclusion: str) -> str:
     if status and status != "completed":
-        return f"it still runs ({status})"
+        return "it still runs" if status == "in_progress" else f"it has not begun ({status})"
     return {"success": "it passed", "cancelled": "it was cancelled", "skipped": "it was skipped"}.get(
         conclusion, f"it ended as {conclusion or 'nothing known'}"
     )
