@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from buildeye.ask.guard import OURS, Allowed, Limits, Refused, check, check_format, settings_beside
 from buildeye.ask.guard.tables import SYSTEM_TABLES
+from buildeye.ask.saved import own_settings
 from buildeye.warehouse.readers import Answering, EngineError, Part, Readers
 from buildeye.warehouse.store import saved_queries, saved_query
 from buildeye.web.clickhousedoor.faults import (
@@ -62,7 +63,7 @@ def statement_of(asked: Asked, limits: Limits) -> Allowed:
         if (known := stand_in(bare)) is not None:
             allowed = Allowed(known, (), limits.settings(), shape)
         elif _is_saved(bare):
-            statement, own = _own_settings(bare)
+            statement, own = own_settings(bare)
             allowed = Allowed(statement, (), {**own, **_without_row_limits(limits)}, shape)
         else:
             allowed = check(asked.sql, tables=replace(OURS, default_database=asked.database), limits=limits)
@@ -179,15 +180,6 @@ def _is_saved(statement: str) -> bool:
 @cache
 def _shipped() -> frozenset[str]:
     return frozenset(saved_query(name).strip(" \n;") for name in saved_queries())
-
-
-def _own_settings(statement: str) -> tuple[str, Mapping[str, int | str]]:
-    """A saved question without the settings at its end, and those: read-only, the engine lets no others be set."""
-    body, _, tail = statement.rstrip(" \n;").rpartition("\nSETTINGS ")
-    if not body:
-        return statement, {}
-    pairs = [pair.partition(" = ") for pair in tail.split(", ")]
-    return body, {name: int(value) for name, _, value in pairs}
 
 
 def _without_row_limits(limits: Limits) -> Mapping[str, int | str]:
