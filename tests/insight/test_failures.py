@@ -13,6 +13,7 @@ from buildeye.model import Cause, Determinism, Job, PersonVerdict
 from buildeye.warehouse import Warehouse, open_warehouse
 from tests.warehouse.conftest import empty
 from tests.warehouse.facts import REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_saying, a_verdict, at
+from tests.warehouse.throughdoor import through_door
 
 GUIDE = """
 SELECT name, count(DISTINCT id) AS failures FROM default.workflow_job
@@ -28,10 +29,18 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
         yield opened
 
 
-@pytest.fixture
-def warehouse(one: Warehouse) -> Warehouse:
+@pytest.fixture(scope="module")
+def door(one: Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    with through_door(one, tmp_path_factory.mktemp("door")) as asked:
+        yield asked
+
+
+@pytest.fixture(params=["embedded", "door"])
+def warehouse(request: pytest.FixtureRequest, one: Warehouse) -> Warehouse:
     empty(one)
-    return one
+    asked = request.getfixturevalue("door") if request.param == "door" else one
+    assert isinstance(asked, Warehouse)
+    return asked
 
 
 def on_main(number: int, name: str, conclusion: str = "failure", *, completed: float = 20, run: int = 100) -> Job:
@@ -148,6 +157,7 @@ def test_the_ranking_is_that_of_the_guides_query(warehouse: Warehouse, seed: int
     assert ours == sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:10]
 
 
+@pytest.mark.parametrize("warehouse", ["embedded"], indirect=True)
 def test_the_guides_query_reads_the_projection_and_not_the_table(warehouse: Warehouse) -> None:
     warehouse.query(
         """

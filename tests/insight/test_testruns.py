@@ -13,6 +13,7 @@ from buildeye.warehouse import Warehouse, open_warehouse
 from tests.insight.junitxml import Told, ci_job, ci_run, ingest
 from tests.warehouse.conftest import empty
 from tests.warehouse.facts import REPOSITORY, at
+from tests.warehouse.throughdoor import through_door
 
 FILE = "tests/test_a.py"
 SINCE, UNTIL = at(-60), at(600)
@@ -32,10 +33,18 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
         yield warehouse
 
 
-@pytest.fixture
-def warehouse(opened: Warehouse) -> Warehouse:
+@pytest.fixture(scope="module")
+def door(opened: Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    with through_door(opened, tmp_path_factory.mktemp("door")) as asked:
+        yield asked
+
+
+@pytest.fixture(params=["embedded", "door"])
+def warehouse(request: pytest.FixtureRequest, opened: Warehouse) -> Warehouse:
     empty(opened)
-    return opened
+    asked = request.getfixturevalue("door") if request.param == "door" else opened
+    assert isinstance(asked, Warehouse)
+    return asked
 
 
 def week(warehouse: Warehouse, file: str = FILE) -> dict[str, tuple[int, int, int, int, int]]:
@@ -67,6 +76,7 @@ def test_times_and_rates_leave_skips_out(warehouse: Warehouse, tmp_path: Path) -
     assert first.id == "tests/test_a.py::TestB::a"
 
 
+@pytest.mark.parametrize("warehouse", ["embedded"], indirect=True)
 def test_a_report_that_is_read_twice_or_half_and_then_whole_counts_once(warehouse: Warehouse, tmp_path: Path) -> None:
     cases = [Told("a"), Told("a", "fail"), Told("b", "skip")]
     for told in (cases[:1], cases, cases):

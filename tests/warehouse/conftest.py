@@ -6,15 +6,15 @@ this folder, and empties the tables before a test. Tests that need an engine of 
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from buildeye.warehouse import Result, Warehouse, open_to_ask, open_warehouse
+from buildeye.warehouse import Warehouse, open_warehouse
 from buildeye.warehouse.migrations import RETENTION
-from tests.web.answering import TOKEN, answering
+
+from .throughdoor import through_door
 
 _HERE = Path(__file__).parent
 
@@ -52,33 +52,10 @@ def server_warehouse(server_dsn: str) -> Iterator[Warehouse]:
         yield warehouse
 
 
-class ThroughDoor(Warehouse):
-    """The embedded warehouse, which is filled itself and asked through its own ClickHouse door."""
-
-    def __init__(self, written: Warehouse, asked: Warehouse) -> None:
-        super().__init__(written._client, asked.place)  # type: ignore[arg-type]
-        self._asked = asked
-
-    def ask(self, name: str, **parameters: Any) -> list[dict[str, Any]]:
-        return self._asked.ask(name, **parameters)
-
-    def query(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Result:
-        return super().query(sql, parameters) if sql.startswith("INSERT") else self._asked.query(sql, parameters)
-
-
 @pytest.fixture(scope="package")
-def door_port(embedded_warehouse: Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with answering(embedded_warehouse, tmp_path_factory.mktemp("spool")) as port:
-        yield port
-
-
-@pytest.fixture(scope="package")
-def door_warehouse(
-    embedded_warehouse: Warehouse, door_port: int, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Warehouse]:
-    dsn = f"clickhouse://tests:{TOKEN}@127.0.0.1:{door_port}/?path=/clickhouse"
-    with open_to_ask(dsn, tmp_path_factory.mktemp("state")) as asked:
-        yield ThroughDoor(embedded_warehouse, asked)
+def door_warehouse(embedded_warehouse: Warehouse, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
+    with through_door(embedded_warehouse, tmp_path_factory.mktemp("door")) as opened:
+        yield opened
 
 
 @pytest.fixture(params=["embedded", "server", "door"])

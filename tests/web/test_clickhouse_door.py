@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,14 @@ from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import DatabaseError, StreamFailureError
 
 from buildeye.ask.guard import Limits
+from buildeye.simulator.server import serving
 from buildeye.warehouse import Warehouse
+from buildeye.web.app import create_app
+from buildeye.web.clickhousedoor import PATH, elsewhere
+from buildeye.web.spool import open_spool
 from tests.warehouse.facts import REPOSITORY, a_job, a_run
 from tests.web.answering import TOKEN, answering
+from tests.web.conftest import now
 from tests.web.nativeblocks import read_blocks, read_plain
 
 LIMIT = 60
@@ -315,11 +321,48 @@ def test_a_body_may_be_compressed_and_one_that_only_says_so_is_an_error(http: Ht
     assert http(b"\xff\xfe").headers["x-clickhouse-exception-code"] == "62"
 
 
+def test_what_is_no_text_is_an_error_and_no_bug(port: int, http: Http) -> None:
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    for address, body, kind in (
+        ("?query=SELECT%20%FF", b"", "text/plain"),
+        ("?param_x=%FF", b"SELECT 1", "text/plain"),
+        (
+            "",
+            b"--b\r\nContent-Disposition: form-data; name=query\r\n\r\n\xff\r\n--b--\r\n",
+            "multipart/form-data; boundary=b",
+        ),
+        ("", b"nonsense", "multipart/form-data"),
+    ):
+        answer = httpx2.post(
+            f"{http.url}{address}", content=body, headers=bearer | {"Content-Type": kind}, trust_env=False
+        )
+        assert (answer.status_code, answer.headers["x-clickhouse-exception-code"]) == (400, "62"), address
+    for value in ("\u00b2", "\u0661"):
+        refused = http("SELECT 1", None, max_execution_time=value)
+        assert refused.headers["x-clickhouse-exception-code"] == "164"
+    assert (
+        httpx2.get(f"{http.url}/", headers={b"Authorization": "Bearer \u00e9".encode()}, trust_env=False).status_code
+        == 403
+    )
+
+
 def test_a_sign_of_life_needs_no_token(http: Http) -> None:
     assert httpx2.get(f"{http.url}/ping", trust_env=False).text == "Ok.\n"
     assert http().text == "Ok.\n"
     assert httpx2.get(f"{http.url}/nonsense", trust_env=False).status_code == 404
     assert httpx2.put(http.url, content=b"", trust_env=False).status_code == 404
+
+
+def test_where_the_warehouse_is_on_a_server_the_door_names_it(tmp_path: Path) -> None:
+    place = "http://db.test:8123"
+    with closing(open_spool(tmp_path)) as spool:
+        app = create_app(spool, None, 1024, now, doors={PATH: elsewhere(place, TOKEN)})
+        with serving(app) as url:
+            asked = f"{url}{PATH}?query=SELECT+1"
+            answer = httpx2.get(asked, auth=("x", TOKEN), trust_env=False)
+            assert (answer.status_code, answer.headers["x-clickhouse-exception-code"]) == (501, "48")
+            assert place in answer.text
+            assert httpx2.get(asked, trust_env=False).status_code == 401
 
 
 def test_a_slow_question_holds_up_neither_writing_nor_other_questions(http: Http, warehouse: Warehouse) -> None:

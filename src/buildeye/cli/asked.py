@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from buildeye.cli.setup import settings_for, target_overrides
+from buildeye.cli.voice import warn
 
 if TYPE_CHECKING:
     from buildeye.config import Settings
@@ -49,6 +50,14 @@ def asked(target_repo: str | None, config: Path | None) -> "Iterator[tuple[Wareh
     store = settings.storage
     with open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse:
         yield warehouse, settings
+
+
+def say_why_nothing(warehouse: "Warehouse", repository: str, found: object, branch: str = "") -> None:
+    """Tell who got an empty answer when nothing is known of the repository or branch at all."""
+    from buildeye.insight.emptiness import why_nothing
+
+    if not found and (why := why_nothing(warehouse, repository, branch)):
+        warn(f"{why}; build-eye sync brings facts, --target-repo names another repository")
 
 
 def written(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], form: AnswerForm) -> str:

@@ -1,5 +1,6 @@
 """`build-eye demo`: the main job against a simulated GitHub with three weeks of past."""
 
+import json
 import os
 from pathlib import Path
 
@@ -42,12 +43,28 @@ def demo(
             },
         )
         typer.echo(run_pass(settings, dry_run=False))
+        config = _write_config(folder, past.owner, past.name)
     reports = sorted((folder / "reports").rglob("*.md"))
     typer.echo(f"\nReports are in {os.path.relpath(folder / 'reports')}:")
     for path in reports[:20]:
         typer.echo(f"  {os.path.relpath(path)}")
     if len(reports) > 20:
         typer.echo(f"  and {len(reports) - 20} more")
+    typer.echo(f"\nAsk what the pass has brought:\n  build-eye failures --config {os.path.relpath(config)}")
+
+
+def _write_config(folder: Path, owner: str, name: str) -> Path:
+    """A configuration file with which commands ask the warehouse of the demo."""
+    path = folder / "config.yaml"
+    warehouse = (folder / "warehouse").absolute()
+    path.write_text(
+        f"# The repository and the warehouse of build-eye demo, to ask questions about.\n"
+        f"target_repository:\n  owner: {owner}\n  repo: {name}\n"
+        f"storage:\n  warehouse_dsn: {json.dumps(f'chdb://{warehouse}')}\n"
+        f"  data_dir: {json.dumps(str((folder / 'data').absolute()))}\n",
+        encoding="utf-8",
+    )
+    return path
 
 
 def _make_archive(bare: Path) -> None:

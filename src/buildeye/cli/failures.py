@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from buildeye.cli.asked import ANSWER, AnswerForm, asked, written
+from buildeye.cli.asked import ANSWER, AnswerForm, asked, say_why_nothing, written
 from buildeye.cli.setup import now
 from buildeye.cli.stages import CONFIG, TARGET
 
@@ -39,6 +39,7 @@ def failures(
         repository = settings.target_repository.full_name
         meant = branch or settings.target_repository.branch
         found = top_failures(warehouse, repository, meant, begin, at, limit)
+        say_why_nothing(warehouse, repository, found, meant)
     if form is not AnswerForm.TABLE:
         typer.echo(written([as_row(each) for each in found], COLUMNS, form))
     elif found:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from buildeye.cli.asked import ANSWER, AnswerForm, asked, written
+from buildeye.cli.asked import ANSWER, AnswerForm, asked, say_why_nothing, written
 from buildeye.cli.setup import now
 from buildeye.cli.stages import CONFIG, TARGET
 from buildeye.cli.testcases import begin_of, say_cut
@@ -51,6 +51,7 @@ def flaky(
         notes = notes_of(settings, codeowners)
         repository = settings.target_repository.full_name
         found = flaky_cases(warehouse, repository, begin, end, settings=flaky_settings(settings))
+        say_why_nothing(warehouse, repository, found)
     shown = found[:limit]
     if form is not AnswerForm.TABLE:
         typer.echo(written([as_row(each, notes) for each in shown], COLUMNS, form))

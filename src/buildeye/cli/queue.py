@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from buildeye.cli.asked import ANSWER, AnswerForm, asked, written
+from buildeye.cli.asked import ANSWER, AnswerForm, asked, say_why_nothing, written
 from buildeye.cli.setup import now
 from buildeye.cli.stages import CONFIG, TARGET
 
@@ -62,6 +62,7 @@ def _now(warehouse: "Warehouse", settings: "Settings", at: "datetime", label: st
 
     repository = settings.target_repository.full_name
     found = queue_now(warehouse, repository, at, label)
+    say_why_nothing(warehouse, repository, found)
     if form is not AnswerForm.TABLE:
         return written([now_row(each) for each in found], NOW_COLUMNS, form)
     return depth_table(found) if found else f"{repository}: no job waits, runs or started within the hour{_for(label)}"
@@ -80,6 +81,7 @@ def _over(
 
     repository = settings.target_repository.full_name
     found = queue_over(warehouse, repository, *span, bucket, label)
+    say_why_nothing(warehouse, repository, found)
     if form is not AnswerForm.TABLE:
         return written([row for each in found for row in over_rows(each)], OVER_COLUMNS, form)
     return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from buildeye.cli.asked import ANSWER, AnswerForm, asked, written
+from buildeye.cli.asked import ANSWER, AnswerForm, asked, say_why_nothing, written
 from buildeye.cli.stages import CONFIG, TARGET
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def streaks(
         wanted = named(job)
         found = streaks_of(warehouse, repository, branch, commits, least, ending)
         shown = [each for each in found if wanted(each.job)]
+        say_why_nothing(warehouse, repository, found, branch)
     if form is not AnswerForm.TABLE:
         typer.echo(written([as_row(each) for each in shown], COLUMNS, form))
     elif shown:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from buildeye.cli.asked import ANSWER, AnswerForm, asked, written
+from buildeye.cli.asked import ANSWER, AnswerForm, asked, say_why_nothing, written
 from buildeye.cli.setup import now
 from buildeye.cli.stages import CONFIG, TARGET
 
@@ -36,6 +36,7 @@ def unknown(
     with asked(target_repo, config) as (warehouse, settings):
         repository = settings.target_repository.full_name
         found = unknown_failures(warehouse, repository, begin, at, limit + 1)
+        say_why_nothing(warehouse, repository, found)
     shown = found[:limit]
     if form is not AnswerForm.TABLE:
         typer.echo(written([as_row(each) for each in shown], COLUMNS, form))

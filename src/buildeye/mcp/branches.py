@@ -8,12 +8,13 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 from buildeye.insight import failures
+from buildeye.insight.emptiness import why_nothing
 from buildeye.insight.streakrows import as_row, brief, named
 from buildeye.insight.streaks import Streak, streaks_of
 from buildeye.mcp.desk import Desk
-from buildeye.mcp.emptiness import why_nothing
 from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
+from buildeye.warehouse import Warehouse
 
 Repository = Annotated[str, Field(max_length=200, description="OWNER/REPO; '' is that of the settings.")]
 Since = Annotated[
@@ -154,7 +155,7 @@ class BranchTools:
         wanted = named(job)
         with self._desk.warehouse() as warehouse:
             every = streaks_of(warehouse, named_repository, meant, commits, minimum, at.lower())
-            warnings = [] if every else why_nothing(warehouse, named_repository, meant)
+            warnings = [] if every else known_nothing(warehouse, named_repository, meant)
         found = [each for each in every if wanted(each.job)]
         kept, cut = fitting(as_row(each) for each in found[:limit])
         structured = {
@@ -180,7 +181,7 @@ class BranchTools:
         begin, end = self._desk.window(since)
         with self._desk.warehouse() as warehouse:
             found = failures.top_failures(warehouse, named_repository, meant, begin, end, limit)
-            warnings = [] if found else why_nothing(warehouse, named_repository, meant)
+            warnings = [] if found else known_nothing(warehouse, named_repository, meant)
         kept, cut = fitting(failures.as_row(each) for each in found)
         structured = {
             "repository": named_repository, "branch": meant, "since": begin, "failures": kept, "left_out": cut,
@@ -223,3 +224,9 @@ def _failing_line(row: dict[str, Any]) -> str:
     rate = f"{row['rate']:.0%} ({row['rate_low']:.0%} to {row['rate_high']:.0%})"
     failed = f"{row['failures']} of {row['runs']} failed, {rate}"
     return f"{row['name']}: {failed}; whose: {whose}; as {ways}; run {row['run_id']}"
+
+
+def known_nothing(warehouse: Warehouse, repository: str, branch: str = "") -> list[str]:
+    """The warnings of an empty answer: that nothing is known of a repository or branch; none when something is."""
+    why = why_nothing(warehouse, repository, branch)
+    return [plain_text(why)] if why else []

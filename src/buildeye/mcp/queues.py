@@ -8,9 +8,8 @@ from pydantic import Field
 
 from buildeye.insight.queuerows import now_row, over_rows
 from buildeye.insight.queues import QueueHistory, queue_now, queue_over
-from buildeye.mcp.branches import Repository
+from buildeye.mcp.branches import Repository, known_nothing
 from buildeye.mcp.desk import Desk
-from buildeye.mcp.emptiness import why_nothing
 from buildeye.mcp.quoting import QUOTED, fitting, plain_text, quoted, told
 from buildeye.mcp.tooling import ReadingTool, Shape, answer, tool
 from buildeye.model.times import duration
@@ -110,12 +109,12 @@ class QueueTools:
             at = self._desk.now()
             with self._desk.warehouse() as warehouse:
                 rows = [now_row(each) for each in queue_now(warehouse, named, at, label)]
-                warnings = [] if rows else why_nothing(warehouse, named)
+                warnings = [] if rows else known_nothing(warehouse, named)
             return _answered("now", named, rows, limit, [_now_line(row) for row in rows], warnings)
         begin, end = self._desk.window(since)
         with self._desk.warehouse() as warehouse:
             queues = queue_over(warehouse, named, begin, end, duration("bucket", bucket), label)
-            warnings = [] if queues else why_nothing(warehouse, named)
+            warnings = [] if queues else known_nothing(warehouse, named)
         lines = [_pattern_line(each) for each in queues]
         rows = [row for each in queues for row in over_rows(each)]
         return _answered("over_time", named, rows, limit, lines, warnings)

@@ -119,8 +119,10 @@ def settings_beside(given: Mapping[str, str], allowed: Mapping[str, int | str]) 
     """
     chosen = dict(allowed)
     for name, value in given.items():
+        if not value.isascii():
+            raise Refused(Reason.SETTING, f"setting {name[:60]} has a strange value", "write letters and digits")
         most = chosen.get(name)
-        if name in _LOWERED and isinstance(most, int) and value.isascii() and value.isdigit():
+        if name in _LOWERED and isinstance(most, int) and value.isdigit():
             chosen[name] = min(int(value), most) or most
         elif name not in chosen or name in _LOWERED:
             _choose(name, Token(Kind.NUMBER if value.isdigit() else Kind.WORD, value), chosen)

@@ -1,4 +1,4 @@
--- Asked by the tools for agents when an answer is empty: of which repositories are there facts at all?
+-- Asked by commands and tools whose answer is empty: of which repositories are there facts at all?
 -- Parameters: none.
 -- repository_full_name  owner/name
 -- newest                when its newest job was created, UTC

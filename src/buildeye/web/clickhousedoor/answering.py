@@ -12,7 +12,6 @@ from uuid import uuid4
 
 from buildeye.ask.guard import OURS, Allowed, Limits, Refused, check, check_format, settings_beside
 from buildeye.ask.guard.tables import SYSTEM_TABLES
-from buildeye.ask.saved import own_settings
 from buildeye.warehouse.readers import Answering, EngineError, Part, Readers
 from buildeye.warehouse.store import saved_queries, saved_query
 from buildeye.web.clickhousedoor.faults import (
@@ -32,7 +31,7 @@ IN_MEMORY: Final = 8 * 1024 * 1024
 """Bytes of an answer whose end is waited for that stay in memory; more go to a temporary file."""
 
 _FORMAT: Final = re.compile(r"\s+FORMAT\s+(\w+)\s*;?\s*$", re.IGNORECASE)
-_OF_ROWS: Final = ("max_result_rows", "max_result_bytes")
+_OF_STRANGERS: Final = ("readonly", "max_result_rows", "max_result_bytes")
 
 
 @dataclass(slots=True)
@@ -63,8 +62,7 @@ def statement_of(asked: Asked, limits: Limits) -> Allowed:
         if (known := stand_in(bare)) is not None:
             allowed = Allowed(known, (), limits.settings(), shape)
         elif _is_saved(bare):
-            statement, own = own_settings(bare)
-            allowed = Allowed(statement, (), {**own, **_without_row_limits(limits)}, shape)
+            allowed = Allowed(bare, (), _of_ours(limits), shape)
         else:
             allowed = check(asked.sql, tables=replace(OURS, default_database=asked.database), limits=limits)
         check_format(allowed.format or asked.shape)
@@ -182,6 +180,6 @@ def _shipped() -> frozenset[str]:
     return frozenset(saved_query(name).strip(" \n;") for name in saved_queries())
 
 
-def _without_row_limits(limits: Limits) -> Mapping[str, int | str]:
-    """Our own questions are as long as they must be, but neither write nor hold up others."""
-    return {name: value for name, value in limits.settings().items() if name not in _OF_ROWS}
+def _of_ours(limits: Limits) -> Mapping[str, int | str]:
+    """Our own questions only read, have settings of their own and answer all they must; time and memory count."""
+    return {name: value for name, value in limits.settings().items() if name not in _OF_STRANGERS}

@@ -16,7 +16,14 @@ from buildeye.ask.guard import Limits
 from buildeye.warehouse.connection import DOOR
 from buildeye.warehouse.readers import HANDLES, EngineError, Readers
 from buildeye.web.clickhousedoor.answering import Answer, Told, gathered, statement_of
-from buildeye.web.clickhousedoor.faults import BUG, NOT_IMPLEMENTED, TIMEOUT_EXCEEDED, TOO_MANY_QUERIES, DoorError
+from buildeye.web.clickhousedoor.faults import (
+    BAD_ARGUMENTS,
+    BUG,
+    NOT_IMPLEMENTED,
+    TIMEOUT_EXCEEDED,
+    TOO_MANY_QUERIES,
+    DoorError,
+)
 from buildeye.web.clickhousedoor.handshake import NAME
 from buildeye.web.clickhousedoor.request import MOST_BYTES, Asked, check_token, read_request, too_large
 
@@ -76,7 +83,7 @@ class ClickHouseDoor:
                 await _send_whole(send, 200, b"Ok.\n", {"content-type": "text/html; charset=UTF-8"})
                 return
             if scope["method"] not in ("GET", "POST") or path:
-                raise DoorError((0, "OK"), f"there is nothing at {scope['path']}: ask {PATH} by GET or POST", 404)
+                raise DoorError(BAD_ARGUMENTS, f"there is nothing at {scope['path']}: ask {PATH} by GET or POST", 404)
             check_token(headers, query, self._token)
             asked = read_request(headers, query, await _body(receive))
             if not asked.sql.strip() and scope["method"] == "GET":
@@ -167,7 +174,12 @@ class ClickHouseDoor:
         working = asyncio.get_running_loop().run_in_executor(self._threads, work)
         seconds = float(answer.allowed.settings.get("max_execution_time", self._limits.seconds)) + LATE_SECONDS
         either: set[asyncio.Future[Any]] = {working, gone}
-        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:  # the server ends
+            with suppress(EngineError):
+                answer.stop()
+            raise
         if working.done() and not gone.done():
             return working.result()
         why: Exception = _GoneError() if gone.done() else DoorError(TIMEOUT_EXCEEDED, "it took too long, and was ended")

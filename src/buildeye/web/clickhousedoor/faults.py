@@ -7,6 +7,7 @@ from buildeye.ask.guard import Reason, Refused
 from buildeye.warehouse.readers import EngineError
 
 SYNTAX_ERROR: Final = (62, "SYNTAX_ERROR")
+BAD_ARGUMENTS: Final = (36, "BAD_ARGUMENTS")
 NOT_IMPLEMENTED: Final = (48, "NOT_IMPLEMENTED")
 UNKNOWN_DATABASE: Final = (81, "UNKNOWN_DATABASE")
 TIMEOUT_EXCEEDED: Final = (159, "TIMEOUT_EXCEEDED")

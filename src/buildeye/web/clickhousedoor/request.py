@@ -95,11 +95,14 @@ def _keys(headers: Mapping[str, str], given: Mapping[str, str]) -> "list[str]":
 
 def read_request(headers: Mapping[str, str], query: bytes, body: bytes) -> Asked:
     """The request that its address, headers and body make. DoorError: it is not one we can answer."""
-    given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="utf-8", errors="strict"))
     body = _unpacked(body, headers.get("content-encoding", ""))
-    if headers.get("content-type", "").lower().startswith("multipart/form-data"):
-        given |= _form(headers["content-type"], body)
-        body = b""
+    try:
+        given = dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True, encoding="utf-8", errors="strict"))
+        if headers.get("content-type", "").lower().startswith("multipart/form-data"):
+            given |= _form(headers["content-type"], body)
+            body = b""
+    except ValueError:
+        raise DoorError(SYNTAX_ERROR, "the address or the form is no text in UTF-8") from None
     if any(given.get(name, "0") not in ("0", "", "false") for name in ("compress", "decompress")):
         raise DoorError(NOT_IMPLEMENTED, _NO_COMPRESSED_BLOCKS)
     named = given.get("query_id", "")
