@@ -49,6 +49,15 @@ def all_saved() -> tuple[SavedQuery, ...]:
     return tuple(map(saved, saved_queries()))
 
 
+def own_settings(statement: str) -> tuple[str, dict[str, int | str]]:
+    """A saved query without the settings at its end, and those: once read-only, the engine lets none be set."""
+    body, _, tail = statement.rstrip(" \n;").rpartition("\nSETTINGS ")
+    if not body:
+        return statement, {}
+    pairs = [pair.partition(" = ") for pair in tail.split(", ")]
+    return body, {name: int(value) for name, _, value in pairs}
+
+
 def ask_saved(
     source: SqlSource, query: SavedQuery, given: Mapping[str, str], settings: Settings, now: datetime, limits: Limits
 ) -> Answer:
@@ -57,7 +66,8 @@ def ask_saved(
     UsageError: a parameter is missing, unknown, or none of its type; or the query goes over a limit.
     """
     parameters = converted(filled(query, given, settings), query.parameters, now, f"saved query {query.name}")
-    return source.run(Allowed(query.sql.strip().rstrip(";"), settings=limits.settings()), parameters)
+    sql, own = own_settings(query.sql)
+    return source.run(Allowed(sql.strip().rstrip(";"), settings={**own, **limits.settings()}), parameters)
 
 
 def filled(query: SavedQuery, given: Mapping[str, str], settings: Settings) -> dict[str, str]:
