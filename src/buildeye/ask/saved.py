@@ -17,6 +17,8 @@ from buildeye.warehouse.store import saved_queries, saved_query
 
 LAST: Final = timedelta(days=7)
 """How far back `since` is when it is not given."""
+_NARROWING: Final = ("ending", "label", "module")
+"""Parameters that ask for less, and for all when they are empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,15 @@ def ask_saved(
 
 
 def filled(query: SavedQuery, given: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """The parameters, with the usual values for those left out: our repository and branch, since a week, until now."""
+    """The parameters, with the usual values for those left out.
+
+    Those are our repository and branch, since a week, until now, and nothing for what only narrows an answer.
+    """
     usual = {
         "repository": settings.target_repository.full_name,
         "branch": settings.target_repository.branch,
         "base_branch": settings.target_repository.branch,
+        **dict.fromkeys(_NARROWING, ""),
     }
     times = {"since": f"{LAST.days}d", "until": "now", "at": "now", "now": "now"}
     usual |= {name: text for name, text in times.items() if is_time(query.parameters.get(name, ""))}
