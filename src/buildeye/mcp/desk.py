@@ -13,7 +13,8 @@ from buildeye.config import Settings
 from buildeye.model import OutsideError, UsageError
 from buildeye.model.times import moment
 from buildeye.warehouse import Warehouse, open_to_ask
-from buildeye.warehouse.connection import Embedded, Server, parse_dsn
+from buildeye.warehouse.apart import ApartWarehouse
+from buildeye.warehouse.connection import Embedded, Server, parse_dsn, server_of
 
 Opened = Callable[[], AbstractContextManager[Warehouse]]
 """Opens the warehouse for one question."""
@@ -69,7 +70,8 @@ def desk_of(settings: Settings, now: Callable[[], datetime], warehouse: Warehous
 def _opened_per_call(settings: Settings) -> Opened:
     """Opens it for each question and lets go of it after: an agent may stay for days, and a pass needs the folder.
 
-    Where `build-eye serve` has the folder, the question goes through that.
+    Where `build-eye serve` has the folder, the question goes through that; else a process of its own opens it, because
+    the engine keeps threads and files for each time it is opened.
     """
     one_at_a_time = threading.Lock()
     store = settings.storage
@@ -82,9 +84,11 @@ def _opened_per_call(settings: Settings) -> Opened:
                 f"there is no warehouse at {place.folder}: fill it with `build-eye sync` or `build-eye monitor`, or "
                 "set storage.warehouse_dsn to the one that is meant"
             )
+        alone = isinstance(place, Embedded) and place.folder is not None and server_of(place, store.data_dir) is None
+        opener = ApartWarehouse if alone else open_to_ask
         with (
             one_at_a_time,
-            open_to_ask(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
+            opener(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
         ):
             yield warehouse
 
