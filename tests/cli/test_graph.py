@@ -105,3 +105,10 @@ def test_numbers_below_zero_and_one_moment_are_drawn() -> None:
     assert "2 │" in drawn[0] and "-2 │●" in drawn[HEIGHT - 1]
     assert "●" in plot([("a", [(HOURS[0], 5.0)])], PAPER)
     assert plot([("a", [(HOURS[0], math.nan)])], PAPER) == "nothing to draw: no numbers"
+
+
+def test_further_times_and_texts_that_are_always_the_same_tell_no_lines_apart() -> None:
+    at = datetime(2026, 12, 1, tzinfo=UTC)
+    rows = [(f"pool-{n % 2}", at + timedelta(hours=n), at + timedelta(hours=n + 1), n, "calm") for n in range(6)]
+    drawn = picture(("label", "begin", "end", "depth", "pattern"), rows, PAPER)
+    assert "pool-0  last 4" in drawn and "pool-1  last 5" in drawn and "calm" not in drawn

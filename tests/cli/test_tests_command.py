@@ -175,6 +175,23 @@ def test_flaky_tests_are_told_with_what_they_cost_and_what_to_do() -> None:
 
 
 @pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("name", "parameters", "count"),
+    [
+        ("test_file_week", {"file": FILE, "module": ""}, 2),
+        ("test_files_like", {"base": "test_"}, 2),
+        ("test_cases_named", {"names": '["test_starts"]', "file": "", "module": ""}, 1),
+        ("test_commits", {"files": "[]", "names": "[]"}, 2),
+        ("test_messages", {"file": FILE, "classname": "tests.test_cache.TestCache",
+                           "case": "test_evicts_the_oldest", "limit": "5"}, 1),
+    ],
+)  # fmt: skip
+def test_the_saved_queries_can_be_asked_by_themselves(name: str, parameters: dict[str, str], count: int) -> None:
+    given = [word for key, value in parameters.items() for word in ("--param", f"{key}={value}")]
+    assert len(rows("query", name, *given)) == count
+
+
+@pytest.mark.usefixtures("here")
 def test_a_window_without_flaky_tests_is_said_to_have_none() -> None:
     assert "no test passed and failed at the same commit since" in asked("flaky", "--since", "2h")
     assert rows("flaky", "--since", "2h") == []

@@ -500,3 +500,12 @@ def test_every_state_and_happening_of_the_table_can_be_kept(journal: Journal) ->
         journal.create(replace(deployment(f"d{number}"), state=before))
         moved = journal.move(None, f"d{number}", 0, happening, moment())
         assert moved is not None and moved.state is after
+
+
+def test_old_requests_are_forgotten_once_they_were_answered(journal: Journal) -> None:
+    answered = journal.ask("web", "d1", "pause", {}, "me", moment(1))
+    waiting = journal.ask("web", "d1", "resume", {}, "me", moment(2))
+    journal.answer(None, answered, "paused", True)
+    assert journal.prune(START) == 0
+    assert journal.prune(START + timedelta(days=1)) == 1
+    assert journal.request(answered) is None and journal.request(waiting) is not None

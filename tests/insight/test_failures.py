@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from buildeye.insight.failures import COLUMNS, FailingJob, as_row, failing_jobs, top_failures
-from buildeye.insight.shares import wilson
 from buildeye.model import Cause, Determinism, Job, PersonVerdict
+from buildeye.model.shares import wilson
 from buildeye.warehouse import Warehouse, open_warehouse
 from tests.warehouse.conftest import empty
 from tests.warehouse.facts import REPOSITORY, SIGNATURE, a_diagnosis, a_job, a_saying, a_verdict, at

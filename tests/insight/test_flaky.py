@@ -14,8 +14,8 @@ from buildeye.insight.flaky import (
     FlakySettings,
     FlakyState,
     judge_flaky,
-    wilson_lower,
 )
+from buildeye.model.shares import wilson_low
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 SHORT = FlakySettings(least_clean=3, doubt=0.5)
@@ -100,11 +100,11 @@ def test_a_rare_flake_needs_a_longer_clean_time_than_a_frequent_one() -> None:
 @pytest.mark.parametrize(("hits", "tries"), [(0, 5), (1, 1), (1, 40), (20, 40), (7, 9), (100, 100)])
 def test_the_score_is_wilsons_lower_bound(hits: int, tries: int) -> None:
     known = binomtest(hits, tries).proportion_ci(0.95, method="wilson").low
-    assert wilson_lower(hits, tries, 1.959963984540054) == pytest.approx(known, abs=1e-9)
+    assert wilson_low(hits, tries, 1.959963984540054) == pytest.approx(known, abs=1e-9)
 
 
 def test_without_tries_there_is_no_score() -> None:
-    assert wilson_lower(0, 0, 1.96) == 0.0
+    assert wilson_low(0, 0, 1.96) == 0.0
 
 
 COMMITS = st.lists(

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from buildeye.model.shares import wilson_low
 from buildeye.triage.evidence.commit import judge_commit
 from buildeye.triage.evidence.flaky import flip_score, judge_flaky, retried
-from buildeye.triage.evidence.piece import count_strength, wilson_low
+from buildeye.triage.evidence.piece import count_strength
 from buildeye.triage.results import Result
 from tests.triage.cases import (
     OTHER,

@@ -17,6 +17,8 @@ from buildeye.warehouse.store import saved_queries, saved_query
 
 LAST: Final = timedelta(days=7)
 """How far back `since` is when it is not given."""
+_NARROWING: Final = ("ending", "label", "module")
+"""Parameters that ask for less, and for all when they are empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,15 @@ def all_saved() -> tuple[SavedQuery, ...]:
     return tuple(map(saved, saved_queries()))
 
 
+def own_settings(statement: str) -> tuple[str, dict[str, int | str]]:
+    """A saved query without the settings at its end, and those: once read-only, the engine lets none be set."""
+    body, _, tail = statement.rstrip(" \n;").rpartition("\nSETTINGS ")
+    if not body:
+        return statement, {}
+    pairs = [pair.partition(" = ") for pair in tail.split(", ")]
+    return body, {name: int(value) for name, _, value in pairs}
+
+
 def ask_saved(
     source: SqlSource, query: SavedQuery, given: Mapping[str, str], settings: Settings, now: datetime, limits: Limits
 ) -> Answer:
@@ -57,15 +68,20 @@ def ask_saved(
     UsageError: a parameter is missing, unknown, or none of its type; or the query goes over a limit.
     """
     parameters = converted(filled(query, given, settings), query.parameters, now, f"saved query {query.name}")
-    return source.run(Allowed(query.sql.strip().rstrip(";"), settings=limits.settings()), parameters)
+    sql, own = own_settings(query.sql)
+    return source.run(Allowed(sql.strip().rstrip(";"), settings={**own, **limits.settings()}), parameters)
 
 
 def filled(query: SavedQuery, given: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """The parameters, with the usual values for those left out: our repository and branch, since a week, until now."""
+    """The parameters, with the usual values for those left out.
+
+    Those are our repository and branch, since a week, until now, and nothing for what only narrows an answer.
+    """
     usual = {
         "repository": settings.target_repository.full_name,
         "branch": settings.target_repository.branch,
         "base_branch": settings.target_repository.branch,
+        **dict.fromkeys(_NARROWING, ""),
     }
     times = {"since": f"{LAST.days}d", "until": "now", "at": "now", "now": "now"}
     usual |= {name: text for name, text in times.items() if is_time(query.parameters.get(name, ""))}

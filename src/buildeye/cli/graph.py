@@ -57,7 +57,7 @@ def picture(columns: Sequence[str], rows: Sequence[Sequence[Any]], paper: Paper 
     numeric = [at for at, values in enumerate(held) if _is_numeric(values)]
     if not numeric:
         return f"nothing to draw: none of {', '.join(columns)} is a number"
-    timed = next((at for at, values in enumerate(held) if all(isinstance(each, datetime) for each in values)), None)
+    timed = next((at for at, values in enumerate(held) if _is_time(values)), None)
     if timed is not None:
         lines = _lines_of(columns, rows, timed, numeric)
         if any(len({at for at, _ in points}) > 1 for _, points in lines):
@@ -169,8 +169,13 @@ def _axis(first: datetime, last: datetime, left: int, paper: Paper) -> list[str]
 
 
 def _lines_of(columns: Sequence[str], rows: Sequence[Sequence[Any]], time: int, numeric: Sequence[int]) -> list[Line]:
-    """A line a column of numbers, or where texts tell rows apart, a line a text for the first of them."""
-    texts = [at for at in range(len(columns)) if at != time and at not in numeric]
+    """A line a column of numbers, or where texts tell rows apart, a line a text for the first of them.
+
+    Further times, and texts that are the same in all rows, tell none apart.
+    """
+    others = [at for at in range(len(columns)) if at != time and at not in numeric]
+    texts = [at for at in others if not _is_time([row[at] for row in rows])]
+    texts = [at for at in texts if len({_text(row[at]) for row in rows}) > 1] or texts[:1]
     ordered = sorted(rows, key=lambda row: row[time])
     if not texts:
         return [(columns[at], [(row[time], _number(row[at])) for row in ordered]) for at in numeric]
@@ -188,6 +193,10 @@ def _bar(length: float, paper: Paper, *, below: bool) -> str:
         return "#" * round(length)
     whole = int(length)
     return ("█" * whole + _EIGHTHS[int((length - whole) * 8)]).rstrip()
+
+
+def _is_time(values: Sequence[Any]) -> bool:
+    return all(isinstance(each, datetime) for each in values)
 
 
 def _is_numeric(values: Sequence[Any]) -> bool:

@@ -23,7 +23,7 @@ def mcp(
     An agent starts it by itself, with this in its configuration:
 
     \b
-      {"mcpServers": {"build-eye": {"command": "build-eye", "args": ["mcp"], "cwd": "/path/to/your/checkout"}}}
+      {"mcpServers": {"build-eye": {"command": "build-eye", "args": ["mcp"], "cwd": "/path/to/it"}}}
 
     With --http it answers at http://HOST:PORT/mcp. Where BUILD_EYE_TOKEN is set, agents send it as
     `Authorization: Bearer TOKEN`; beyond this machine it must be set.

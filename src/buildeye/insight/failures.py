@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from buildeye.insight.shares import wilson
 from buildeye.model import Cause
+from buildeye.model.shares import wilson
 from buildeye.warehouse import Warehouse
 
 _RANK: Final = {str(cause): place for place, cause in enumerate(Cause)}

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from buildeye.insight.caseids import case_id
+from buildeye.model.shares import wilson_low
 from buildeye.warehouse import Warehouse
 
 CLEAN: Final = "O"
@@ -115,15 +116,6 @@ class FlakyCase:
         return case_id(self.file, self.classname, self.name)
 
 
-def wilson_lower(hits: int, tries: int, z: float) -> float:
-    """The lower bound of Wilson's score interval of `hits` in `tries`; 0 without tries."""
-    if not tries:
-        return 0.0
-    share, square = hits / tries, z * z
-    spread = z * math.sqrt(share * (1 - share) / tries + square / (4 * tries * tries))
-    return max(0.0, (share + square / (2 * tries) - spread) / (1 + square / tries))
-
-
 def judge_flaky(history: Iterable[CommitCounts], settings: FlakySettings = FlakySettings()) -> Flakiness:
     """The judgement of one test from what it did at commits; their order and repetition do not matter.
 
@@ -144,7 +136,7 @@ def judge_flaky(history: Iterable[CommitCounts], settings: FlakySettings = Flaky
     return Flakiness(
         _state(known, broken, bool(mixed), clean >= needed, settings.branch),
         len(could_pass), len(mixed), len(known) - len(could_pass), len(broken), clean, needed, rate,
-        wilson_lower(len(mixed), len(could_pass), settings.z),
+        wilson_low(len(mixed), len(could_pass), settings.z),
         mixed[0] if mixed else None, mixed[-1] if mixed else None,
     )  # fmt: skip
 

@@ -12,8 +12,9 @@ from buildeye.ask.sql import WarehouseSource
 from buildeye.config import Settings
 from buildeye.model import UsageError
 from buildeye.model.times import moment
-from buildeye.warehouse import Warehouse, open_filled
-from buildeye.warehouse.connection import Server, parse_dsn
+from buildeye.warehouse import Warehouse, open_to_ask
+from buildeye.warehouse.apart import ApartWarehouse
+from buildeye.warehouse.connection import Embedded, Server, check_filled, parse_dsn, server_of
 
 Opened = Callable[[], AbstractContextManager[Warehouse]]
 """Opens the warehouse for one question."""
@@ -69,16 +70,21 @@ def desk_of(settings: Settings, now: Callable[[], datetime], warehouse: Warehous
 def _opened_per_call(settings: Settings) -> Opened:
     """Opens it for each question and lets go of it after: an agent may stay for days, and a pass needs the folder.
 
-    Where `build-eye serve` has the folder, the question goes through that.
+    Where `build-eye serve` has the folder, the question goes through that; else a process of its own opens it, because
+    the engine keeps threads and files for each time it is opened.
     """
     one_at_a_time = threading.Lock()
     store = settings.storage
 
     @contextmanager
     def opened() -> Iterator[Warehouse]:
+        check_filled(store.warehouse_dsn)
+        place = parse_dsn(store.warehouse_dsn)
+        alone = isinstance(place, Embedded) and place.folder is not None and server_of(place, store.data_dir) is None
+        opener = ApartWarehouse if alone else open_to_ask
         with (
             one_at_a_time,
-            open_filled(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
+            opener(store.warehouse_dsn, store.data_dir, retention_days=store.retention_days) as warehouse,
         ):
             yield warehouse
 

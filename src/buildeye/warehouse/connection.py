@@ -119,23 +119,32 @@ def open_to_ask(dsn: str, data_dir: Path, *, retention_days: int | None = None) 
     place = parse_dsn(dsn)
     if isinstance(place, Server) and place.path:
         return _open_door(place)
-    if isinstance(place, Embedded) and place.folder is not None:
-        owner = owner_in(data_dir)
-        if owner is not None and owner.warehouse == place.engine:
-            with suppress(OutsideError):  # it has just ended, or its port is another's: the folder itself tells
-                return _open_door(door_of(owner))
+    if isinstance(place, Embedded) and (owner := server_of(place, data_dir)) is not None:
+        with suppress(OutsideError):  # it has just ended, or its port is another's: the folder itself tells
+            return _open_door(door_of(owner))
     return open_warehouse(dsn, retention_days=retention_days, data_dir=data_dir)
 
 
 def open_filled(dsn: str, data_dir: Path, *, retention_days: int | None = None) -> Warehouse:
     """As `open_to_ask`, for who shall not make a warehouse by asking. OutsideError: there is none in that folder."""
+    check_filled(dsn)
+    return open_to_ask(dsn, data_dir, retention_days=retention_days)
+
+
+def check_filled(dsn: str) -> None:
+    """OutsideError: no warehouse is in the folder that is meant."""
     place = parse_dsn(dsn)
     if isinstance(place, Embedded) and place.folder is not None and not place.folder.exists():
         raise OutsideError(
             f"there is no warehouse at {place.folder}: fill it with `build-eye sync` or `build-eye monitor`, or "
             "set storage.warehouse_dsn to the one that is meant"
         )
-    return open_to_ask(dsn, data_dir, retention_days=retention_days)
+
+
+def server_of(place: Embedded, data_dir: Path) -> Owner | None:
+    """The server of this machine that has the folder, as `data_dir` (storage.data_dir) says; None: nobody serves it."""
+    owner = owner_in(data_dir) if place.folder is not None else None
+    return owner if owner is not None and owner.warehouse == place.engine else None
 
 
 def door_of(owner: Owner) -> Server:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from buildeye.deploy.journal.rows import sample_of, sample_row, wall_text
 from buildeye.deploy.journal.store import Fence, Fenced, Fences, Store, fences_of, same_service
-from buildeye.deploy.journal.tables import DEPLOYMENT, RUN, SIGNAL
+from buildeye.deploy.journal.tables import DEPLOYMENT, REQUEST, RUN, SIGNAL
 from buildeye.deploy.states import TERMINAL
 from buildeye.model.deployments import HealthSample, SignalKind
 
@@ -120,8 +120,8 @@ class Signals(Store):
         return found
 
     def prune(self, before: datetime) -> int:
-        """Forget samples of deployments that closed before then, and runs that ended before then but for the last of
-        each deployment; a part at a time. Tells how many.
+        """Forget samples of deployments that closed before then, runs that ended before then but for the last of each
+        deployment, and requests of before then that were answered; a part at a time. Tells how many.
         """
         old = sa.select(DEPLOYMENT.c.deployment_id).where(
             DEPLOYMENT.c.status.in_(sorted(state.value for state in TERMINAL)),
@@ -131,8 +131,13 @@ class Signals(Store):
         newer = RUN.alias("newer")
         followed = sa.exists().where(newer.c.deployment_id == RUN.c.deployment_id, newer.c.number > RUN.c.number)
         ended = sa.select(*RUN.primary_key.columns).where(RUN.c.ended_at < wall_text(before), followed)
-        return self._forgotten(sa.delete(SIGNAL).where(SIGNAL.c.seq.in_(some))) + self._forgotten(
-            sa.delete(RUN).where(sa.tuple_(*RUN.primary_key.columns).in_(ended.limit(_PRUNED_AT_ONCE)))
+        answered = sa.select(REQUEST.c.seq).where(REQUEST.c.ok.is_not(None), REQUEST.c.asked_at < wall_text(before))
+        return (
+            self._forgotten(sa.delete(SIGNAL).where(SIGNAL.c.seq.in_(some)))
+            + self._forgotten(
+                sa.delete(RUN).where(sa.tuple_(*RUN.primary_key.columns).in_(ended.limit(_PRUNED_AT_ONCE)))
+            )
+            + self._forgotten(sa.delete(REQUEST).where(REQUEST.c.seq.in_(answered.limit(_PRUNED_AT_ONCE))))
         )
 
     def _forgotten(self, delete: sa.Delete) -> int:

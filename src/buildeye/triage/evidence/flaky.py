@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from buildeye.triage.evidence.piece import Piece, Window, counted, wilson_low
+from buildeye.model.shares import wilson_low
+from buildeye.triage.evidence.piece import Piece, Window, counted
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-from buildeye.triage.evidence.piece import Piece, Window, count_strength, counted, wilson_low
+from buildeye.model.shares import wilson_low
+from buildeye.triage.evidence.piece import Piece, Window, count_strength, counted
 from buildeye.triage.history import History
 from buildeye.triage.results import Result, Subject, is_specific
 

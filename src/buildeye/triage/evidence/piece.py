@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from math import log2, sqrt
+from math import log2
 from typing import Literal
 
 
@@ -29,16 +29,6 @@ class Window:
 def count_strength(count: float, most: float = 4.0) -> float:
     """Many say more than one, but not many times more: 1 is 1, 3 is 2, 7 is 3; at most `most`."""
     return min(log2(1 + count), most)
-
-
-def wilson_low(successes: float, trials: float, z: float = 1.645) -> float:
-    """The lower end of Wilson's interval for a share (Wilson 1927), one-sided 95 % with the default `z`; 0 for none."""
-    if trials <= 0:
-        return 0.0
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    spread = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
-    return max(0.0, (centre - spread) / (1 + z * z / trials))
 
 
 def counted(count: int, one: str, many: str) -> str:

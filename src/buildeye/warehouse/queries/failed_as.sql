@@ -1,5 +1,6 @@
 -- Asked by `build-eye failures`: as what did jobs of these names fail on a branch? One row a name, cause and signature.
 -- Of a failure the word of a person counts, for the job before that for the whole run, else our judgement.
+-- The failures are looked up once, as a value, and not by each part that asks for them.
 -- Of verdicts and diagnoses the highest version counts, as in their `_latest` views; without FINAL only these rows are read.
 -- Parameters: repository (owner/name), branch, since, until (completed from the one up to the other, UTC), names (of jobs).
 -- name        of the job
@@ -9,16 +10,25 @@
 -- flaky       of these, how many our verdict holds to be flaky
 -- newest      when the newest of them completed, UTC
 -- run_id, id  the newest of them
-WITH failed AS
+WITH
 (
-    SELECT id, run_id, name, max(completed_at) AS ended
-    FROM default.workflow_job
-    WHERE conclusion = 'failure'
-        AND completed_at BETWEEN {since:DateTime64(6, 'UTC')} AND {until:DateTime64(6, 'UTC')}
-        AND repository_full_name = {repository:String}
-        AND head_branch = {branch:String}
-        AND name IN {names:Array(String)}
-    GROUP BY id, run_id, name
+    SELECT groupArray((id, run_id, name, ended))
+    FROM
+    (
+        SELECT id, run_id, name, max(completed_at) AS ended
+        FROM default.workflow_job
+        WHERE conclusion = 'failure'
+            AND completed_at BETWEEN {since:DateTime64(6, 'UTC')} AND {until:DateTime64(6, 'UTC')}
+            AND repository_full_name = {repository:String}
+            AND head_branch = {branch:String}
+            AND name IN {names:Array(String)}
+        GROUP BY id, run_id, name
+    )
+) AS once,
+failed AS
+(
+    SELECT each.1 AS id, each.2 AS run_id, each.3 AS name, each.4 AS ended
+    FROM (SELECT arrayJoin(once) AS each)
 ),
 word AS
 (
