@@ -251,6 +251,15 @@ def test_a_run_the_warehouse_does_not_know_is_read_from_github(bare: tuple[Agent
     assert "there is no warehouse" in found["warnings"][0] and "warning: there is no verdict" in text
 
 
+def test_a_run_that_passed_is_said_to_have_and_a_job_it_has_not_is_refused(agent: Agent, past: Past) -> None:
+    failing = {job.run_id for job in past.jobs if job.conclusion == "failure"}
+    run = next(run for run in reversed(past.attempts) if run.conclusion == "success" and run.id not in failing)
+    found, text = agent.told("explain_run", run=str(run.id))
+    assert found["jobs"] == [] and f"run {run.id}: it passed, no failed job (from " in text
+    address = f"https://github.com/{past.full_name}/actions/runs/{run.id}/job/5"
+    assert f"run {run.id} has no job 5" in agent.refused("explain_run", run=address)
+
+
 @pytest.mark.parametrize("tool", ["streaks", "sql"])
 def test_without_a_warehouse_it_says_how_to_fill_one_and_makes_none(bare: tuple[Agent, Path], tool: str) -> None:
     session, folder = bare
