@@ -95,8 +95,8 @@ def here(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Prometheus with seven hours of three pools in two clusters, up to now."""
-    moments = list(every(1, NOW - timedelta(hours=7), 7 + 1 / 60))
+    """A Prometheus with three pools in two clusters, from seven hours ago until long after the last test."""
+    moments = list(every(1, NOW - timedelta(hours=7), 10))
     pools = [("linux.4xlarge", "lf", 14, 4), ("linux-npu", "osdc", 5, 3), ("windows", "lf", 1, 2)]
     samples = {}
     for name, cluster, assigned, busy in pools:

@@ -80,7 +80,7 @@ def test_history_and_report_say_what_ci_said_and_who_overruled_it(
 
 
 def test_ctrl_c_during_a_start_leaves_the_deployment_going(place: Place) -> None:
-    place.write(health={"minimum_uptime_seconds": 3, "start_interval_seconds": 0.2, "deadline_seconds": 60})
+    place.write(health={"minimum_uptime_seconds": 6, "start_interval_seconds": 0.2, "deadline_seconds": 60})
     command = [sys.executable, "-m", "buildeye", "deploy", "start", "web", "--version", "v1"]
     started = subprocess.Popen(
         command, cwd=place.folder, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
