@@ -418,7 +418,7 @@ def test_without_the_guard_the_owner_may_write(folder: Path) -> None:
 def test_a_prometheus_that_does_not_let_one_in_is_an_outside_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with running(tmp_path, {"up": [(NOW, 1.0)]}, USERS) as url:
+    with running(tmp_path, {"up": [(at, 1.0) for at in every(1, NOW, 3)]}, USERS) as url:
         monkeypatch.setenv("BUILD_EYE_PROMETHEUS__URL", url)
         monkeypatch.setenv("PROMETHEUS_TOKEN", READER + "-of-nobody")
         refused = promql("up", code=3)

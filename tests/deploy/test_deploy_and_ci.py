@@ -83,8 +83,9 @@ def test_ctrl_c_during_a_start_leaves_the_deployment_going(place: Place) -> None
     place.write(health={"minimum_uptime_seconds": 6, "start_interval_seconds": 0.2, "deadline_seconds": 60})
     command = [sys.executable, "-m", "buildeye", "deploy", "start", "web", "--version", "v1"]
     started = subprocess.Popen(
-        command, cwd=place.folder, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        command, cwd=place.folder, env=place.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background job
+    )  # fmt: skip
     assert started.stdout is not None
     for line in started.stdout:
         if "health_checking" in line:
