@@ -62,6 +62,7 @@ def test_repository_and_time_have_usual_values() -> None:
 @pytest.mark.parametrize(
     ("since", "count"),
     [("30h", 1), ("4d", 3), ("2w", 4), (f"{NOW - timedelta(days=2, hours=1):%Y-%m-%dT%H:%M:%SZ}", 2)],
+    ids=["hours", "days", "weeks", "a moment"],  # every process of a test run must give the same names
 )
 def test_a_time_is_typed_as_one_likes(since: str, count: int) -> None:
     assert runs("--param", f"since={since}") == count
