@@ -5,7 +5,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,11 @@ import httpx2
 import pytest
 
 from buildeye.ask import Prometheus
+from buildeye.warehouse import Warehouse
+from buildeye.web.spool import open_spool
+from tests.warehouse.conftest import empty
+
+from .pools import fill, metrics_server
 
 PATIENCE: Final = 60.0
 """Seconds after which a server that does not start, or does not scrape, is a failure."""
@@ -85,3 +90,16 @@ def _free_port() -> int:
         port = taken.getsockname()[1]
     assert isinstance(port, int)
     return port
+
+
+@contextmanager
+def scraped_pools(program: str, warehouse: Warehouse, folder: Path) -> Iterator[Prometheus]:
+    """A client of a server that has scraped our `/metrics` over the pools of `pools.fill`, behind a token."""
+    empty(warehouse)
+    fill(warehouse)
+    with (
+        closing(open_spool(folder)) as spool,
+        metrics_server(warehouse, spool, token="right") as address,
+        scraping(program, folder, address, ["authorization: {credentials: right}"]) as client,
+    ):
+        yield client

@@ -1,19 +1,14 @@
 """A real Prometheus and a real VictoriaMetrics scrape /metrics, and the guide's two expressions answer right."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from buildeye.ask import Prometheus
 from buildeye.warehouse import Warehouse
-from buildeye.web.spool import open_spool
-from tests.warehouse.conftest import empty
 
-from .pools import fill, metrics_server
-from .scrapers import PROGRAMS, scraping
+from .scrapers import PROGRAMS, scraped_pools
 
 DEEPEST = "topk(10, clamp_min(sum by (name) (gha_assigned_jobs) - sum by (name) (gha_running_jobs), 0))"
 RUNNING = "sum by (cluster) (gha_running_jobs)"
@@ -24,14 +19,7 @@ def server(
     request: pytest.FixtureRequest, warehouse: Warehouse, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Prometheus]:
     """A server that has scraped the pools, behind a token."""
-    empty(warehouse)
-    fill(warehouse)
-    folder: Path = tmp_path_factory.mktemp(request.param)
-    with (
-        closing(open_spool(folder)) as spool,
-        metrics_server(warehouse, spool, token="right") as address,
-        scraping(request.param, folder, address, ["authorization: {credentials: right}"]) as client,
-    ):
+    with scraped_pools(request.param, warehouse, tmp_path_factory.mktemp(request.param)) as client:
         yield client
 
 

@@ -1,9 +1,7 @@
 """The guide's four queries the long way: our own doors, a Grafana before them, and what we make of its frames."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -12,14 +10,12 @@ from buildeye.ask.sql import ask_sql
 from buildeye.model import UsageError
 from buildeye.warehouse import Warehouse
 from buildeye.web.clickhousedoor import PATH
-from buildeye.web.spool import open_spool
 from tests.ask.grafana_place import FILL, Place, place
 from tests.ask.test_grafana import A_FILE, FAILING, QUEUED, RUNNING
 from tests.warehouse.conftest import empty
 from tests.web.answering import TOKEN, answering
 
-from .pools import fill, metrics_server
-from .scrapers import PROGRAMS, scraping
+from .scrapers import PROGRAMS, scraped_pools
 
 
 @pytest.fixture(scope="module")
@@ -40,13 +36,8 @@ def before_a_scraper(
     request: pytest.FixtureRequest, warehouse: Warehouse, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Place]:
     """A Grafana whose Prometheus has scraped a server of ours."""
-    empty(warehouse)
-    fill(warehouse)
-    folder: Path = tmp_path_factory.mktemp(request.param)
     with (
-        closing(open_spool(folder)) as spool,
-        metrics_server(warehouse, spool, token="right") as address,
-        scraping(request.param, folder, address, ["authorization: {credentials: right}"]) as client,
+        scraped_pools(request.param, warehouse, tmp_path_factory.mktemp(request.param)) as client,
         place(prometheus=f"http://{client.place.rpartition(' ')[2]}") as found,
     ):
         yield found
