@@ -33,8 +33,9 @@ class Shelf:
             self.kept[key] = token
         return self.works
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: str) -> bool:
         self.kept.pop(key, None)
+        return self.works
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def test_selecting_and_removing(path: Path, shelf: Shelf) -> None:
     opened(path, shelf).select("local")
     assert opened(path, shelf).selected == "local"
     opened(path, shelf).select("mine")
-    opened(path, shelf).remove("mine")
+    assert opened(path, shelf).remove("mine")
     assert opened(path, shelf).all == () and opened(path, shelf).selected == "local" and shelf.kept == {}
     for name in ("pytorchci", "local"):
         with pytest.raises(UsageError, match="stands in no file"):
@@ -272,8 +273,14 @@ def test_the_keyring_of_the_system_keeps_tokens(path: Path, backend: Drawer) -> 
 def test_a_keyring_that_fails_is_as_none(path: Path, backend: Jammed) -> None:
     assert contexts(path, {}).keep(MINE, TOKEN) == "file"
     assert contexts(path, {}).token(MINE) == TOKEN
-    contexts(path, {}).remove("mine")
+    assert contexts(path, {}).remove("mine"), "its token was in the file, which is gone"
     assert SystemKeyring().get("mine") is None
+
+
+def test_a_token_that_the_keyring_does_not_let_go_is_told_of(path: Path, shelf: Shelf) -> None:
+    opened(path, shelf).keep(MINE, TOKEN)
+    shelf.works = False
+    assert not opened(path, shelf).remove("mine") and opened(path, shelf).all == ()
 
 
 def test_the_file_is_json_that_people_can_read(path: Path, shelf: Shelf) -> None:

@@ -38,8 +38,8 @@ class Nowhere:
     def put(self, key: str, token: str) -> bool:
         return False
 
-    def drop(self, key: str) -> None:
-        return None
+    def drop(self, key: str) -> bool:
+        return True
 
 
 @pytest.fixture

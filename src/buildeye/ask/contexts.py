@@ -50,8 +50,8 @@ class Vault(Protocol):
     def put(self, key: str, token: str) -> bool:
         """Keep a token; False where there is no vault that works."""
 
-    def drop(self, key: str) -> None:
-        """Forget a token, if it is there."""
+    def drop(self, key: str) -> bool:
+        """Forget a token, if it is there; False where it may be there still."""
 
 
 class SystemKeyring:
@@ -79,14 +79,15 @@ class SystemKeyring:
         except Exception:  # noqa: BLE001  a backend raises what it likes
             return False
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: str) -> bool:
         """See `Vault`."""
         try:
             keyring = _keyring()
             if keyring is not None and keyring.get_password(self._SERVICE, key) is not None:
                 keyring.delete_password(self._SERVICE, key)
         except Exception:  # noqa: BLE001  a backend raises what it likes
-            return
+            return False
+        return True
 
 
 class Contexts:
@@ -169,16 +170,20 @@ class Contexts:
         self._current = "" if name == LOCAL else name
         self._write()
 
-    def remove(self, name: str) -> None:
-        """Forget a context and its token; this machine is asked when it was selected. UsageError: there is none."""
+    def remove(self, name: str) -> bool:
+        """Forget a context and its token; this machine is asked when it was selected. UsageError: there is none.
+
+        False: the keyring did not let the token go, or did not say.
+        """
         found = self._named(name, "") if name != LOCAL else None
         if found is None or name not in self._entries:
             raise UsageError(f"context {name} stands in no file, so it cannot be removed")
-        self._vault.drop(_key(found))
+        dropped = self._vault.drop(_key(found)) or "token" in self._entries[name]
         del self._entries[name]
         if self._current == name:
             self._current = ""
         self._write()
+        return dropped
 
     def _named(self, name: str, server: str) -> Context:
         if name in self._entries:

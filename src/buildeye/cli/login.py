@@ -130,8 +130,13 @@ def remove(name: str = typer.Argument(metavar="NAME", help="The context.")) -> N
     Example:
       build-eye contexts remove pytorchci
     """
-    known().remove(name)
-    typer.echo(f"context {name} and its token are forgotten")
+    from buildeye.cli.voice import warn
+
+    if known().remove(name):
+        typer.echo(f"context {name} and its token are forgotten")
+    else:
+        typer.echo(f"context {name} is forgotten")
+        warn("the keyring did not let go of its token: delete what it holds for build-eye by hand")
 
 
 def known() -> "Contexts":
